@@ -70,7 +70,7 @@ var promises = []mistake{
 		{"../consumer/partition.go", "return p.owner.Acknowledged(o.Record.Offset) })",
 			"return p.owner.Acknowledged(o.Record.Offset) && o.Destination == 0 })"}}},
 	{"commits-for-any-generation", "../consumer ^TestRealKafka$/^4.3.1$/^late_commit$", []edit{
-		{"../consumer/broker/commit.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"}}},
+		{"../consumer/broker/group.go", "GenerationID: int(gen.ID), MemberID: gen.MemberID,", "GenerationID: -1,"}}},
 	{"fenced-owner-goes-on", "^TestFencedWritersLoseTheirStanding$", []edit{
 		{"../consumer/delivery/writer.go",
 			"	if react(err) == leave {\n		return ErrTakenOver\n	}\n	return ErrStandingLost\n",

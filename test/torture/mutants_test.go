@@ -73,7 +73,7 @@ var mistakes = []mistake{
 	}, faults: "redis-stall,term,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "marker-across-generations", edits: []edit{
 		{"consumer/fetch.go", "	for ctx.Err() == nil {\n		next, err := f.fetchOnce(ctx, offset)\n",
-			"	key := f.topic + f.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, " +
+			"	key := f.Topic + f.name\n	if old, ok := markers.Load(key); ok {\n		offset = max(offset, " +
 				"old.(int64))\n	}\n	defer func() { markers.Store(key, offset) }()\n	for ctx.Err() == nil " +
 				"{\n		next, err := f.fetchOnce(ctx, offset)\n"},
 		{"consumer/generation.go", "// groupGeneration is this member's part",

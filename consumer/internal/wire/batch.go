@@ -1,14 +1,15 @@
 package wire
 
 import (
-	"bufio"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"math/bits"
 
 	"echosieve/pipeline/record"
+
+	"github.com/twmb/franz-go/pkg/kbin"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Layout of a record batch, message format 2.
@@ -31,24 +32,26 @@ var (
 	// ErrTruncated says that a response ends inside a batch. That is usual for its last batch, never for its first.
 	ErrTruncated = errors.New("record batch is cut off")
 	errChecksum  = errors.New("record batch has a wrong checksum: damaged on disk or on the way")
-	errMalformed = errors.New("record batch is malformed")
 )
 
-// recordBatch is one record batch whose header was read and whose checksum is right.
+// recordBatch is one record batch whose header was read and whose checksum is right. Its records are still compressed.
 type recordBatch struct {
-	baseOffset    int64
-	lastOffset    int64
-	attributes    int16
-	baseTimestamp int64
-	maxTimestamp  int64
-	producerID    int64
-	producerEpoch int16
-	count         int32
-	payload       []byte // records, still compressed
+	kmsg.RecordBatch
+	lastOffset int64
 }
 
-func (b *recordBatch) control() bool       { return b.attributes&attrControl != 0 }
-func (b *recordBatch) transactional() bool { return b.attributes&attrTransactional != 0 }
+func (b *recordBatch) control() bool       { return b.Attributes&attrControl != 0 }
+func (b *recordBatch) transactional() bool { return b.Attributes&attrTransactional != 0 }
+
+// NoProducerID stands in batches of a producer that is not idempotent.
+const NoProducerID = -1
+
+// Identity is what a batch says of its producer: an id that the cluster has given out, and the epoch of this
+// id. A partition's leader refuses batches of an older epoch than the newest that it has seen.
+type Identity struct {
+	ID    int64
+	Epoch int16
+}
 
 // parseBatch reads the first batch of buf, and returns the rest of buf after it. The batch refers to buf.
 // ErrTruncated means that buf ends inside the batch.
@@ -66,25 +69,16 @@ func parseBatch(buf []byte) (*recordBatch, []byte, error) {
 		return nil, nil, fmt.Errorf("%w: length %d", errMalformed, length)
 	}
 	raw, rest := buf[:batchPrefix+length], buf[batchPrefix+length:]
-	if crc32.Checksum(raw[21:], castagnoli) != binary.BigEndian.Uint32(raw[17:]) {
+	b := &recordBatch{}
+	_ = b.ReadFrom(raw) // it has the length that it says
+	if crc32.Checksum(raw[21:], castagnoli) != uint32(b.CRC) {
 		return nil, nil, errChecksum
 	}
-	b := &recordBatch{
-		baseOffset:    int64(binary.BigEndian.Uint64(raw)),
-		attributes:    int16(binary.BigEndian.Uint16(raw[21:])),
-		baseTimestamp: int64(binary.BigEndian.Uint64(raw[27:])),
-		maxTimestamp:  int64(binary.BigEndian.Uint64(raw[35:])),
-		producerID:    int64(binary.BigEndian.Uint64(raw[43:])),
-		producerEpoch: int16(binary.BigEndian.Uint16(raw[51:])),
-		count:         int32(binary.BigEndian.Uint32(raw[57:])),
-		payload:       raw[batchHeader:],
-	}
 	// The last offset stays the same if compaction removes records of the batch.
-	delta := int64(int32(binary.BigEndian.Uint32(raw[23:])))
-	b.lastOffset = b.baseOffset + delta
-	if b.baseOffset < 0 || delta < 0 || b.lastOffset < b.baseOffset || b.count < 0 {
-		return nil, nil, fmt.Errorf("%w: offset %d, last offset delta %d, %d records", errMalformed, b.baseOffset,
-			delta, b.count)
+	b.lastOffset = b.FirstOffset + int64(b.LastOffsetDelta)
+	if b.FirstOffset < 0 || b.LastOffsetDelta < 0 || b.lastOffset < b.FirstOffset || b.NumRecords < 0 {
+		return nil, nil, fmt.Errorf("%w: offset %d, last offset delta %d, %d records", errMalformed, b.FirstOffset,
+			b.LastOffsetDelta, b.NumRecords)
 	}
 	return b, rest, nil
 }
@@ -95,31 +89,6 @@ func cutOff(buf []byte) bool {
 	return len(buf) < known || int64(len(buf)) < batchPrefix+int64(int32(binary.BigEndian.Uint32(buf[8:])))
 }
 
-// records returns a reader of the batch's records, for which reserve grants the memory. The caller closes it.
-// Records longer than limit bytes come without their value.
-func (b *recordBatch) records(limit int, reserve Reserve) (*recordReader, error) {
-	d, err := newDecoder(Codec(b.attributes&attrCodec), b.payload)
-	if err != nil {
-		return nil, fmt.Errorf("record batch at offset %d: %w", b.baseOffset, err)
-	}
-	r := &recordReader{batch: b, limit: int64(limit), lastDelta: -1, release: func() {}}
-	if d.memory > maxDecoder {
-		r.unread = d.memory
-		return r, nil
-	}
-	if d.memory > 0 {
-		if r.release, err = reserve(d.memory); err != nil {
-			return nil, err
-		}
-	}
-	if r.payload, err = d.open(); err != nil {
-		r.release()
-		return nil, fmt.Errorf("record batch at offset %d: %w", b.baseOffset, err)
-	}
-	r.src = bufio.NewReader(r.payload)
-	return r, nil
-}
-
 // maxRecordOverhead bounds the bytes of a record's length, attributes, timestamp and offset.
 const maxRecordOverhead = 5 + 1 + 10 + 5
 
@@ -128,9 +97,9 @@ func encodedSize(r *record.Record) int { return maxRecordOverhead + bodySize(r) 
 
 // bodySize is the exact size of key, value and headers with their lengths.
 func bodySize(r *record.Record) int {
-	n := nullableSize(r.Key) + nullableSize(r.Value) + varintSize(int64(len(r.Headers)))
+	n := nullableSize(r.Key) + nullableSize(r.Value) + kbin.VarintLen(int32(len(r.Headers)))
 	for _, h := range r.Headers {
-		n += varintSize(int64(len(h.Key))) + len(h.Key) + nullableSize(h.Value)
+		n += kbin.VarintLen(int32(len(h.Key))) + len(h.Key) + nullableSize(h.Value)
 	}
 	return n
 }
@@ -152,7 +121,7 @@ func EncodeBatch(records []record.Record, codec Codec) ([]byte, error) {
 		newest = max(newest, stamp)
 		b = appendRecord(b, &records[i], stamp-base, int64(i))
 	}
-	b, codec, err := compressPayload(codec, b)
+	b, codec, err := compressPayload(codec, b, batchHeader)
 	if err != nil {
 		return nil, err
 	}
@@ -202,37 +171,24 @@ func Split(records []record.Record, limit int) func(yield func([]record.Record) 
 }
 
 func appendRecord(b []byte, r *record.Record, timeDelta, offsetDelta int64) []byte {
-	b = binary.AppendVarint(b, int64(1+varintSize(timeDelta)+varintSize(offsetDelta)+bodySize(r)))
+	b = binary.AppendVarint(b, int64(1+kbin.VarlongLen(timeDelta)+kbin.VarlongLen(offsetDelta)+bodySize(r)))
 	b = append(b, 0) // attributes
 	b = binary.AppendVarint(b, timeDelta)
 	b = binary.AppendVarint(b, offsetDelta)
-	b = appendNullable(b, r.Key)
-	b = appendNullable(b, r.Value)
+	b = kbin.AppendVarintBytes(b, r.Key)
+	b = kbin.AppendVarintBytes(b, r.Value)
 	b = binary.AppendVarint(b, int64(len(r.Headers)))
 	for _, h := range r.Headers {
-		b = binary.AppendVarint(b, int64(len(h.Key)))
-		b = append(b, h.Key...)
-		b = appendNullable(b, h.Value)
+		b = kbin.AppendVarintString(b, h.Key)
+		b = kbin.AppendVarintBytes(b, h.Value)
 	}
 	return b
 }
 
-func appendNullable(b, v []byte) []byte {
-	if v == nil {
-		return binary.AppendVarint(b, -1)
-	}
-	b = binary.AppendVarint(b, int64(len(v)))
-	return append(b, v...)
-}
-
+// nullableSize is the size of bytes, or of null, with their length.
 func nullableSize(v []byte) int {
 	if v == nil {
-		return varintSize(-1)
+		return 1
 	}
-	return varintSize(int64(len(v))) + len(v)
-}
-
-func varintSize(v int64) int {
-	u := uint64(v)<<1 ^ uint64(v>>63)
-	return (bits.Len64(u|1) + 6) / 7
+	return kbin.VarintLen(int32(len(v))) + len(v)
 }

@@ -94,8 +94,8 @@ func (r *call) Required(versions map[protocol.ApiKey]int16) bool {
 // RawExchange implements protocol.RawExchanger.
 func (r *call) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	highest := r.versions
-	// kafka-go knows older versions of the first, and not the second.
-	if r.ApiKey() == protocol.Metadata || r.request.Key() == describeNewKey {
+	// kafka-go knows older versions of the first, and not the second, which brokers with the new protocol of groups know.
+	if key := kmsg.Key(r.request.Key()); key == kmsg.Metadata || key == kmsg.ConsumerGroupDescribe {
 		var err error
 		if highest, err = versions(rw, r.clientID); err != nil {
 			return nil, err

@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -24,23 +23,6 @@ var codecs = []string{"none", "gzip", "snappy", "lz4", "zstd"}
 func CodecNamed(name string) (Codec, bool) {
 	i := slices.Index(codecs, name)
 	return Codec(i), i >= 0
-}
-
-// Reserve waits until a decompressor may use so many bytes, or returns an error. The caller calls release
-// when the decompressor is closed.
-type Reserve func(bytes int64) (release func(), err error)
-
-// ErrNoMemory is the error of a Reserve that does not wait.
-var ErrNoMemory = errors.New("the memory for decompressors is used up")
-
-// maxDecoder is the memory in bytes of the largest decompressor that is opened: that of a zstd frame with the
-// greatest window.
-const maxDecoder = maxZstdWindow + zstdTables
-
-// decoder decompresses a payload. Its memory is known before it is opened: a few bytes can demand gigabytes.
-type decoder struct {
-	memory int64 // bytes that it takes while it is open
-	open   func() (io.ReadCloser, error)
 }
 
 // newDecoder reads the lengths in the headers of a payload. kafka-go's codecs for snappy, lz4 and zstd are
@@ -67,33 +49,15 @@ func newDecoder(codec Codec, src []byte) (decoder, error) {
 // gzipMemory is the memory of a gzip reader in bytes: a window of 32 KiB and its tables.
 const gzipMemory = 64 << 10
 
-// blockReader reads the decompressed blocks that next returns, up to its first error.
-type blockReader struct {
-	next func() ([]byte, error)
-	rest []byte // the part of the last block that was not read yet
-}
-
-func (r *blockReader) Read(p []byte) (int, error) {
-	for len(r.rest) == 0 {
-		var err error
-		if r.rest, err = r.next(); err != nil {
-			return 0, err
-		}
-	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
-}
-
-// compressPayload returns the batch with its payload compressed, and the codec used. If the result is not smaller, it
-// returns the batch as it is and no codec: so the uncompressed size is an upper bound.
-func compressPayload(codec Codec, batch []byte) ([]byte, Codec, error) {
+// compressPayload returns the batch with what follows its header compressed, and the codec used. If the result is not
+// smaller, it returns the batch as it is and no codec: so the uncompressed size is an upper bound.
+func compressPayload(codec Codec, batch []byte, header int) ([]byte, Codec, error) {
 	if codec == 0 {
 		return batch, 0, nil
 	}
-	buf := bytes.NewBuffer(make([]byte, batchHeader, batchHeader+len(batch)/2)) // texts take less
+	buf := bytes.NewBuffer(make([]byte, header, header+len(batch)/2)) // texts take less
 	w := newCompressor(codec, buf)
-	if _, err := w.Write(batch[batchHeader:]); err != nil {
+	if _, err := w.Write(batch[header:]); err != nil {
 		return nil, 0, fmt.Errorf("compress: %w", err)
 	}
 	if err := w.Close(); err != nil {

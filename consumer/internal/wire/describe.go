@@ -30,6 +30,15 @@ type Topic struct {
 // Partition is one partition of a Topic.
 type Partition struct{ ID, Leader int32 } // Leader is negative if there is none
 
+// TopicPartition names one partition.
+type TopicPartition struct {
+	Topic     string
+	Partition int32
+}
+
+// String returns topic/partition.
+func (p TopicPartition) String() string { return fmt.Sprintf("%s/%d", p.Topic, p.Partition) }
+
 // TopicID tells a topic from another one of the same name that was created later. Brokers before Kafka 2.8 have no
 // ids: all bytes are zero.
 type TopicID [16]byte
@@ -133,9 +142,6 @@ func (c *Client) Members(ctx context.Context, group string) ([]Member, error) {
 	}
 	return members, codeOf(res.Groups[0].ErrorCode)
 }
-
-// describeNewKey is the key of ConsumerGroupDescribe, which brokers with the new protocol of groups know.
-const describeNewKey = 69
 
 // newProtocol returns an error that names a member of the new protocol; nil if there is none, or if the broker does not
 // say so.

@@ -26,25 +26,6 @@ const (
 	endTxnVersion = 3
 )
 
-// NoProducerID stands in batches of a producer that is not idempotent.
-const NoProducerID = -1
-
-// Identity is what a batch says of its producer: an id that the cluster has given out, and the epoch of this
-// id. A partition's leader refuses batches of an older epoch than the newest that it has seen.
-type Identity struct {
-	ID    int64
-	Epoch int16
-}
-
-// TopicPartition names one partition.
-type TopicPartition struct {
-	Topic     string
-	Partition int32
-}
-
-// String returns topic/partition.
-func (p TopicPartition) String() string { return fmt.Sprintf("%s/%d", p.Topic, p.Partition) }
-
 // NewProducer asks any broker for a new producer id and its first epoch, without a transactional id.
 func (c *Client) NewProducer(ctx context.Context) (Identity, error) {
 	return c.initProducer(ctx, anyBroker, kmsg.NewPtrInitProducerIDRequest())

@@ -129,13 +129,13 @@ func (r *Reader) skip(b *recordBatch, reserve Reserve) (bool, error) {
 			return false, err
 		}
 		if aborts {
-			delete(r.aborting, b.producerID)
+			delete(r.aborting, b.ProducerID)
 		}
-		r.control += int(b.count)
+		r.control += int(b.NumRecords)
 		return true, nil
 	}
-	if _, ok := r.aborting[b.producerID]; ok && b.transactional() {
-		r.aborted += int(b.count)
+	if _, ok := r.aborting[b.ProducerID]; ok && b.transactional() {
+		r.aborted += int(b.NumRecords)
 		return true, nil
 	}
 	return false, nil
@@ -179,7 +179,7 @@ func (t *Tail) Next() (*TailBatch, error) {
 		t.buf = rest
 		if from := t.offset; b.lastOffset >= from {
 			t.offset = b.lastOffset + 1
-			return &TailBatch{b, Identity{b.producerID, b.producerEpoch}, from, t.limit}, nil
+			return &TailBatch{b, Identity{b.ProducerID, b.ProducerEpoch}, from, t.limit}, nil
 		}
 	}
 	return nil, nil
@@ -189,7 +189,7 @@ func (t *Tail) Next() (*TailBatch, error) {
 func (b *TailBatch) Marker() bool { return b.control() }
 
 // Appended says that the broker stamped the records when it appended them (LogAppendTime).
-func (b *TailBatch) Appended() bool { return b.attributes&attrLogAppendTime != 0 }
+func (b *TailBatch) Appended() bool { return b.Attributes&attrLogAppendTime != 0 }
 
 // Records calls fn with each record of the batch, after reserve has granted the memory of its decompressor.
 // Topic and Partition of the record are not set. It ends with the first error of fn.

@@ -112,7 +112,7 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 			if codec > 0 {
 				b, _, err := parseBatch(res.records)
 				require.NoError(t, err)
-				require.EqualValues(t, codec, b.attributes&attrCodec, "the batch has the codec of the test case")
+				require.EqualValues(t, codec, b.Attributes&attrCodec, "the batch has the codec of the test case")
 			}
 			got, err := readAll(NewReader(res, int64(len(ours)), 1<<20, unbounded))
 			require.NoError(t, err)

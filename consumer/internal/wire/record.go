@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"echosieve/pipeline/record"
+
+	"github.com/twmb/franz-go/pkg/kbin"
 )
 
 // recordReader yields the records of one batch one after another while it decompresses them. At most one of
@@ -28,6 +30,31 @@ type recordReader struct {
 	err  error
 }
 
+// records returns a reader of the batch's records, for which reserve grants the memory. The caller closes it.
+// Records longer than limit bytes come without their value.
+func (b *recordBatch) records(limit int, reserve Reserve) (*recordReader, error) {
+	d, err := newDecoder(Codec(b.Attributes&attrCodec), b.Records)
+	if err != nil {
+		return nil, fmt.Errorf("record batch at offset %d: %w", b.FirstOffset, err)
+	}
+	r := &recordReader{batch: b, limit: int64(limit), lastDelta: -1, release: func() {}}
+	if d.memory > maxDecoder {
+		r.unread = d.memory
+		return r, nil
+	}
+	if d.memory > 0 {
+		if r.release, err = reserve(d.memory); err != nil {
+			return nil, err
+		}
+	}
+	if r.payload, err = d.open(); err != nil {
+		r.release()
+		return nil, fmt.Errorf("record batch at offset %d: %w", b.FirstOffset, err)
+	}
+	r.src = bufio.NewReader(r.payload)
+	return r, nil
+}
+
 // close frees the decompressor, and only then gives its memory back.
 func (r *recordReader) close() {
 	if r.payload != nil {
@@ -43,7 +70,7 @@ func (r *recordReader) next() (record.Record, bool, error) {
 		rec, ok := r.nextUnread()
 		return rec, ok, nil
 	}
-	if r.read == r.batch.count {
+	if r.read == r.batch.NumRecords {
 		// An error instead of a byte is no fault: brokers ignore what follows the compressed data.
 		if _, err := r.src.ReadByte(); err == nil {
 			r.fail(nil, "bytes left over")
@@ -54,11 +81,11 @@ func (r *recordReader) next() (record.Record, bool, error) {
 	r.left = binary.MaxVarintLen64
 	r.left = r.varint()
 	var oversize *record.Oversize
-	var body fields
+	var body kbin.Reader
 	if r.left > r.limit {
-		body.buf, oversize = r.readOversize()
+		body.Src, oversize = r.readOversize()
 	} else {
-		body.buf = r.take(r.left)
+		body.Src = r.take(r.left)
 	}
 	if r.err != nil {
 		return record.Record{}, false, r.err
@@ -71,58 +98,61 @@ func (r *recordReader) next() (record.Record, bool, error) {
 // nextUnread returns a record for each offset of a batch that is not decompressed. If compaction has removed
 // records of the batch, it cannot be known which: their offsets come as well.
 func (r *recordReader) nextUnread() (record.Record, bool) {
-	if r.lastDelta == r.batch.lastOffset-r.batch.baseOffset {
+	if r.lastDelta == r.batch.lastOffset-r.batch.FirstOffset {
 		return record.Record{}, false
 	}
 	r.lastDelta++
-	rec := record.Record{Time: time.UnixMilli(r.batch.maxTimestamp).UTC(),
+	rec := record.Record{Time: time.UnixMilli(r.batch.MaxTimestamp).UTC(),
 		Oversize: &record.Oversize{ValueBytes: -1, Batch: r.unread}}
-	rec.Offset = r.batch.baseOffset + r.lastDelta
+	rec.Offset = r.batch.FirstOffset + r.lastDelta
 	return rec, true
 }
 
 // parse returns the record that body holds.
-func (r *recordReader) parse(body fields) (rec record.Record) {
-	body.take(1) // attributes of a record: none are defined
-	timeDelta := body.varint()
-	delta := body.varint()
-	rec.Key, rec.Value = body.nullable(), body.nullable()
-	headers := body.varint()
+func (r *recordReader) parse(body kbin.Reader) (rec record.Record) {
+	body.Int8() // attributes of a record: none are defined
+	timeDelta, delta := body.Varlong(), body.Varlong()
+	rec.Key, rec.Value = nullable(&body), nullable(&body)
+	headers := body.Varlong()
 	// A header takes at least two bytes, so a false number of headers is found before memory is allocated for them.
-	if headers < 0 || headers > int64(len(body.buf))/2 {
-		body.bad = true
-	}
-	if !body.bad && headers > 0 {
+	possible := headers >= 0 && headers <= int64(len(body.Src))/2
+	if possible && headers > 0 {
 		rec.Headers = make([]record.Header, 0, min(headers, 32))
 	}
-	for range headers {
-		if body.bad {
-			break
-		}
-		key := body.take(body.varint())
-		rec.Headers = append(rec.Headers, record.Header{Key: string(key), Value: body.nullable()})
+	for i := int64(0); i < headers && possible && body.Ok(); i++ {
+		key := body.Span(int(body.Varlong()))
+		rec.Headers = append(rec.Headers, record.Header{Key: string(key), Value: nullable(&body)})
 	}
-	if body.bad || len(body.buf) != 0 {
+	if !possible || !body.Ok() || len(body.Src) != 0 {
 		r.fail(nil, "record fields")
 		return rec
 	}
-	if all := r.batch.lastOffset - r.batch.baseOffset + 1; int64(r.batch.count) == all {
+	if all := r.batch.lastOffset - r.batch.FirstOffset + 1; int64(r.batch.NumRecords) == all {
 		// No record is missing, so each record's offset follows from its place. Brokers do not check the
 		// deltas of uncompressed batches: all records may claim the batch's first offset.
 		delta = int64(r.read) - 1
 	}
-	if delta <= r.lastDelta || delta > r.batch.lastOffset-r.batch.baseOffset {
+	if delta <= r.lastDelta || delta > r.batch.lastOffset-r.batch.FirstOffset {
 		r.fail(nil, "record offset")
 		return rec
 	}
 	r.lastDelta = delta
-	rec.Offset = r.batch.baseOffset + delta
-	stamp := r.batch.baseTimestamp + timeDelta
-	if r.batch.attributes&attrLogAppendTime != 0 {
-		stamp = r.batch.maxTimestamp
+	rec.Offset = r.batch.FirstOffset + delta
+	stamp := r.batch.FirstTimestamp + timeDelta
+	if r.batch.Attributes&attrLogAppendTime != 0 {
+		stamp = r.batch.MaxTimestamp
 	}
 	rec.Time = time.UnixMilli(stamp).UTC()
 	return rec
+}
+
+// nullable reads a length and as many bytes; length -1 is nil. The result has no spare capacity: appending to it copies.
+func nullable(body *kbin.Reader) []byte {
+	n := body.Varlong()
+	if n == -1 {
+		return nil
+	}
+	return body.Span(int(n))
 }
 
 // readOversize reads a record that is longer than the limit. It skips the value and, if key and headers alone
@@ -150,7 +180,7 @@ func (r *recordReader) readOversize() ([]byte, *record.Oversize) {
 		r.skip(r.left)
 		return append(body, nullLength, nullLength, 0), oversize
 	}
-	body = append(appendNullable(body, key), nullLength)
+	body = append(kbin.AppendVarintBytes(body, key), nullLength)
 	return append(body, r.take(r.left)...), oversize
 }
 
@@ -205,10 +235,10 @@ func (r *recordReader) fail(err error, what string) {
 	switch {
 	case r.err != nil:
 	case err == nil, errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		r.err = fmt.Errorf("%w: offset %d, record %d of %d: %s", errMalformed, r.batch.baseOffset, r.read,
-			r.batch.count, what)
+		r.err = fmt.Errorf("%w: offset %d, record %d of %d: %s", errMalformed, r.batch.FirstOffset, r.read,
+			r.batch.NumRecords, what)
 	default:
-		r.err = fmt.Errorf("record batch at offset %d: decompress: %w", r.batch.baseOffset, err)
+		r.err = fmt.Errorf("record batch at offset %d: decompress: %w", r.batch.FirstOffset, err)
 	}
 }
 
@@ -225,41 +255,4 @@ func (b *recordBatch) aborts(limit int, reserve Reserve) (bool, error) {
 	}
 	// The key is version and type, 16 bits each; type 0 is an abort, 1 a commit.
 	return len(rec.Key) >= 4 && binary.BigEndian.Uint16(rec.Key[2:]) == 0, nil
-}
-
-// fields reads the fields of a record from the front of buf. After the first field that does
-// not fit, bad is set and every field read is zero.
-type fields struct {
-	buf []byte
-	bad bool
-}
-
-func (f *fields) varint() int64 {
-	v, n := binary.Varint(f.buf)
-	if n <= 0 || f.bad {
-		f.bad = true
-		return 0
-	}
-	f.buf = f.buf[n:]
-	return v
-}
-
-// take returns the next n bytes. The result has no spare capacity: appending to it copies.
-func (f *fields) take(n int64) []byte {
-	if f.bad || n < 0 || n > int64(len(f.buf)) {
-		f.bad = true
-		return nil
-	}
-	b := f.buf[:n:n]
-	f.buf = f.buf[n:]
-	return b
-}
-
-// nullable reads a length and as many bytes; length -1 is nil.
-func (f *fields) nullable() []byte {
-	n := f.varint()
-	if n == -1 {
-		return nil
-	}
-	return f.take(n)
 }

@@ -17,6 +17,9 @@ const (
 	zstdBlock = 128 << 10
 	// zstdTables is the memory of a decoder beside its window, in bytes: room for four blocks, and tables.
 	zstdTables = 4*zstdBlock + 64<<10
+	// maxDecoder is the memory in bytes of the largest decompressor that is opened: that of a frame with the greatest
+	// window.
+	maxDecoder = maxZstdWindow + zstdTables
 	// pooledWindow is the largest window of decoders that are kept for later payloads. Larger windows would stay in the
 	// pool outside of every bound.
 	pooledWindow = 256 << 10
