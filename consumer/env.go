@@ -19,7 +19,7 @@ import (
 type env struct {
 	cfg      broker.Config
 	cluster  *broker.Cluster
-	group    *broker.Group
+	group    *broker.ConsumerGroup
 	delivery *delivery.Delivery
 	metrics  *broker.Metrics
 	reporter *broker.Reporter
@@ -102,7 +102,7 @@ func (e *env) checkTopics(ctx context.Context) error {
 func (e *env) waitForGroup(ctx context.Context) error {
 	return stopping.Until(ctx, broker.SettleTimeout, func(ctx context.Context) error {
 		_, err := e.group.Committed(ctx, e.cfg.Topics.Inputs[0], []int{0})
-		if err != nil && broker.Kind(err) != "coordinator" {
+		if err != nil && broker.KindOf(err) != "coordinator" {
 			return stopping.Final(err)
 		}
 		return err

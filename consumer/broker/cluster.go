@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"sync"
 	"time"
 
 	"echosieve/consumer/internal/wire"
@@ -20,13 +19,10 @@ import (
 )
 
 const (
-	// dialTimeout bounds connecting, TLS and login together.
-	dialTimeout = 10 * time.Second
 	// RequestTimeout bounds a request that the broker answers at once.
 	RequestTimeout = wire.RequestTimeout
-	// answerTimeout bounds a small request that any broker can answer. It is short, so that another broker is
-	// tried soon.
-	answerTimeout = 3 * time.Second
+	// SettleTimeout is how long new topics, and the group coordinator of a new cluster, may take until they answer.
+	SettleTimeout = 15 * time.Second
 	// metadataTTL is the greatest age of the transport's metadata. After a leader has moved, requests fail
 	// for up to this time.
 	metadataTTL = time.Second
@@ -40,12 +36,8 @@ type Cluster struct {
 	Dialer *kafka.Dialer // of kafka-go's consumer group
 	Codec  wire.Codec    // of published batches
 
-	tls   *tls.Config // nil: without TLS
-	asked sync.Map    // addresses where a broker has answered
+	tls *tls.Config // nil: without TLS
 }
-
-// ClientID is the name that brokers show in logs and quotas.
-const ClientID = "echosieve"
 
 // New returns a cluster whose leaders of the given topics are known to requests. It reads certificate files and does
 // not dial. The caller closes the cluster.
@@ -63,9 +55,10 @@ func New(cfg Config, topics ...string) (*Cluster, error) {
 		d = &tls.Dialer{NetDialer: d.(*net.Dialer), Config: tlsConfig}
 	}
 	c := &Cluster{Config: cfg, tls: tlsConfig}
+	var known answered
 	c.Codec, _ = wire.CodecNamed(cfg.Compression) // Validate has checked the name
 	transport := &kafka.Transport{
-		Dial:           c.dials(d, false),
+		Dial:           known.dials(d, false),
 		DialTimeout:    dialTimeout,
 		MetadataTTL:    metadataTTL,
 		MetadataTopics: topics,
@@ -75,7 +68,7 @@ func New(cfg Config, topics ...string) (*Cluster, error) {
 	c.Dialer = &kafka.Dialer{
 		ClientID: ClientID, Timeout: dialTimeout, DualStack: true, SASLMechanism: mechanism,
 	}
-	dial := c.dials(d, tlsConfig == nil)
+	dial := known.dials(d, tlsConfig == nil)
 	c.Dialer.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
 		if err != nil {

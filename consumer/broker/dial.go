@@ -5,21 +5,36 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"sync"
 	"time"
 
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/diag"
 )
 
+// ClientID is the name that brokers show in logs and quotas.
+const ClientID = "echosieve"
+
+const (
+	// dialTimeout bounds connecting, TLS and login together.
+	dialTimeout = 10 * time.Second
+	// answerTimeout bounds a small request that any broker can answer. It is short, so that another broker is
+	// tried soon.
+	answerTimeout = 3 * time.Second
+)
+
 // wrongPort is the remedy for an address where no broker answers but a server of another kind.
 const wrongPort = "set kafka.brokers to the brokers, port 9092 as a rule"
+
+// answered holds the addresses where a broker has answered.
+type answered struct{ sync.Map }
 
 // dials returns a function that dials, with TLS if the settings say so. Before kafka-go reads from an address for the
 // first time, the server there must answer as a broker does: kafka-go panics at the answers of Redis, and allocates
 // what those of a web server claim. always asks before each connection.
-func (c *Cluster) dials(d dialer, always bool) func(ctx context.Context, network, address string) (net.Conn, error) {
+func (a *answered) dials(d dialer, always bool) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		_, asked := c.asked.Load(address)
+		_, asked := a.Load(address)
 		if !asked || always {
 			if err := probe(ctx, d, network, address, ClientID); err != nil {
 				if !asked {
@@ -27,7 +42,7 @@ func (c *Cluster) dials(d dialer, always bool) func(ctx context.Context, network
 				}
 				return nil, err
 			}
-			c.asked.Store(address, true)
+			a.Store(address, true)
 		}
 		return d.DialContext(ctx, network, address)
 	}

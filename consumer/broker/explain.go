@@ -216,8 +216,8 @@ const (
 	kindRefused = "refused"
 )
 
-// Kind returns the label of an error in the metrics.
-func Kind(err error) string {
+// KindOf returns the label of an error in the metrics.
+func KindOf(err error) string {
 	var code kafka.Error
 	if !errors.As(err, &code) {
 		switch {

@@ -13,18 +13,18 @@ import (
 	"github.com/segmentio/kafka-go"
 )
 
-// Group is a consumer group, as its coordinator knows it.
-type Group struct {
+// ConsumerGroup is a consumer group, as its coordinator knows it.
+type ConsumerGroup struct {
 	cluster *Cluster
 	name    string
 }
 
 // Group returns a consumer group.
-func (c *Cluster) Group(name string) *Group { return &Group{c, name} }
+func (c *Cluster) Group(name string) *ConsumerGroup { return &ConsumerGroup{c, name} }
 
 // Strangers says which members of the group are no Echosieve, or read none of the input topics, at most five, and what
 // to do; both are empty if there are none.
-func (g *Group) Strangers(members []wire.Member) (problem, remedy string) {
+func (g *ConsumerGroup) Strangers(members []wire.Member) (problem, remedy string) {
 	var names []string
 	for _, m := range members {
 		foreign := m.ClientID != ClientID && !strings.HasPrefix(m.ClientID, ClientID+"/")
@@ -46,14 +46,14 @@ func (g *Group) Strangers(members []wire.Member) (problem, remedy string) {
 }
 
 // Members returns the members.
-func (g *Group) Members(ctx context.Context) ([]wire.Member, error) {
+func (g *ConsumerGroup) Members(ctx context.Context) ([]wire.Member, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	return g.cluster.Wire.Members(ctx, g.name)
 }
 
 // TakeOut takes a member out of the group. It is no error if the group does not know the member.
-func (g *Group) TakeOut(ctx context.Context, member string) error {
+func (g *ConsumerGroup) TakeOut(ctx context.Context, member string) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	err := g.cluster.Wire.LeaveGroup(ctx, g.name, member)
@@ -65,7 +65,7 @@ func (g *Group) TakeOut(ctx context.Context, member string) error {
 
 // Committed returns the committed offsets with their labels, for the given partitions. A group that does not exist has
 // committed none: its offsets are -1.
-func (g *Group) Committed(ctx context.Context, topic string, partitions []int) ([]Commit, error) {
+func (g *ConsumerGroup) Committed(ctx context.Context, topic string, partitions []int) ([]Commit, error) {
 	if len(partitions) == 0 {
 		return nil, nil // an empty list in the request would mean all partitions
 	}
@@ -93,14 +93,14 @@ func (g *Group) Committed(ctx context.Context, topic string, partitions []int) (
 }
 
 // CommittedTopics returns the topics in which the group has committed offsets.
-func (g *Group) CommittedTopics(ctx context.Context) ([]string, error) {
+func (g *ConsumerGroup) CommittedTopics(ctx context.Context) ([]string, error) {
 	known, err := g.offsets(ctx, nil)
 	return slices.Sorted(maps.Keys(known)), err
 }
 
 // offsets returns what the coordinator knows of the topics' partitions, without topics of all; nil if the group does not
 // exist.
-func (g *Group) offsets(ctx context.Context, topics map[string][]int) (
+func (g *ConsumerGroup) offsets(ctx context.Context, topics map[string][]int) (
 	known map[string][]kafka.OffsetFetchPartition, err error,
 ) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
@@ -117,7 +117,7 @@ func (g *Group) offsets(ctx context.Context, topics map[string][]int) (
 
 // Commit stores commits for a member of the group, with the ids of their topics. kafka-go's own commit has no
 // labels. After an error the offsets may be stored or not.
-func (g *Group) Commit(ctx context.Context, gen *kafka.Generation, ids map[string]wire.TopicID,
+func (g *ConsumerGroup) Commit(ctx context.Context, gen *kafka.Generation, ids map[string]wire.TopicID,
 	commits ...Commit,
 ) error {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)

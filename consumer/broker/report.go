@@ -36,7 +36,7 @@ func (f failure) String() string { return f.operation + " " + f.subject }
 // Failed records that an operation on a subject (a partition, a topic, the group) failed and will be tried again.
 func (r *Reporter) Failed(operation, subject string, err error) {
 	err = Explain(err)
-	r.metrics.Errors.WithLabelValues(operation, Kind(err)).Inc()
+	r.metrics.Errors.WithLabelValues(operation, KindOf(err)).Inc()
 	r.metrics.retries.WithLabelValues(operation).Inc()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"encoding/binary"
 	"net"
+
+	"github.com/twmb/franz-go/pkg/kbin"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // groupConn is a connection of kafka-go's consumer group. kafka-go v0.4.51 calls its subscription version 1, and leaves
@@ -23,29 +26,22 @@ func (c groupConn) Write(p []byte) (int, error) {
 // subscription returns where the version of the first subscription stands in a JoinGroup request of version 1 or 2; 0:
 // p is another request.
 func subscription(p []byte) int {
-	const joinGroup, header = 11, 12 // size, key, version, correlation
-	if len(p) < header || binary.BigEndian.Uint16(p[4:]) != joinGroup {
+	const header = 12 // size, key, version, correlation
+	if len(p) < header || kmsg.Key(binary.BigEndian.Uint16(p[4:])) != kmsg.JoinGroup {
 		return 0
 	}
-	version, at := binary.BigEndian.Uint16(p[6:]), header
-	if version != 1 && version != 2 {
+	if version := binary.BigEndian.Uint16(p[6:]); version != 1 && version != 2 {
 		return 0
 	}
-	text := func() { // skips a string
-		if at+2 <= len(p) {
-			at += 2 + int(max(0, int16(binary.BigEndian.Uint16(p[at:]))))
-		}
-	}
-	text()  // client id
-	text()  // group
-	at += 8 // session and rebalance timeouts
-	text()  // member id
-	text()  // type
-	at += 4 // number of protocols
-	text()  // name
-	at += 4 // length
-	if at+2 > len(p) {
+	r := kbin.Reader{Src: p[header:]}
+	_, _ = r.NullableString(), r.String() // client id, group
+	_ = r.Int64()                         // session and rebalance timeouts
+	_, _ = r.String(), r.String()         // member id, type
+	_ = r.Int32()                         // number of protocols
+	_ = r.String()                        // name
+	_ = r.Int32()                         // length
+	if !r.Ok() || len(r.Src) < 2 {
 		return 0
 	}
-	return at
+	return len(p) - len(r.Src)
 }

@@ -53,8 +53,8 @@ func (c *Cluster) Metadata(ctx context.Context, topics []string) (*wire.Metadata
 	return c.Wire.Metadata(ctx, topics...)
 }
 
-// missing returns the names of the topics that do not exist or that this user may not see, in their order.
-func missing(ctx context.Context, c *Cluster, topics []string) (missing []string, err error) {
+// absentTopics returns the names of the topics that do not exist or that this user may not see, in their order.
+func absentTopics(ctx context.Context, c *Cluster, topics []string) (missing []string, err error) {
 	m, err := c.Metadata(ctx, topics)
 	if err != nil {
 		return nil, err
@@ -79,13 +79,10 @@ func (e *MissingTopicsError) Error() string {
 		"kafka.create_topics: true", strings.Join(e.Topics, ", "))
 }
 
-// SettleTimeout is how long new topics, and the group coordinator of a new cluster, may take until they answer.
-const SettleTimeout = 15 * time.Second
-
 // EnsureTopics creates the topics that are missing and returns the names of those that it has created, also if the
 // topics do not answer in time.
 func (c *Cluster) EnsureTopics(ctx context.Context, topics []string) (created []string, err error) {
-	missing, err := missing(ctx, c, topics)
+	missing, err := absentTopics(ctx, c, topics)
 	if err != nil || len(missing) == 0 {
 		return nil, err
 	}
@@ -176,7 +173,7 @@ func widest(topics map[string]TopicSettings, limit string) (value string) {
 // WaitForTopics returns nil when a broker knows all these topics. After patience it returns a *MissingTopicsError.
 func (c *Cluster) WaitForTopics(ctx context.Context, topics []string, patience time.Duration) error {
 	return stopping.Until(ctx, patience, func(ctx context.Context) error {
-		missing, err := missing(ctx, c, topics)
+		missing, err := absentTopics(ctx, c, topics)
 		if err == nil && len(missing) > 0 {
 			slices.Sort(missing)
 			return &MissingTopicsError{Topics: missing}

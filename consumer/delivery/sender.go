@@ -132,7 +132,7 @@ func (o *Owner) send(ctx context.Context, w *writer, batch outgoing) ([]Refused,
 			return nil, err
 		}
 		if why := refusal(w.topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
-			o.d.metrics.Errors.WithLabelValues(broker.OpPublish, broker.Kind(err)).Inc()
+			o.d.metrics.Errors.WithLabelValues(broker.OpPublish, broker.KindOf(err)).Inc()
 			o.d.reporter.OK(broker.OpPublish, subject)
 			return o.sendHalves(ctx, w, batch, why)
 		}
