@@ -87,11 +87,8 @@ func (e *env) checkTopics(ctx context.Context) error {
 			return p
 		}
 		if n := len(t.Partitions); e.cfg.Topics.SnapshotsFor > 0 && t.Name == e.cfg.Topics.Shadow && n > 1 {
-			return &diag.Problem{
-				Cause:  "the topic " + t.Name + " must have one partition, or compaction keeps old snapshots",
-				Remedy: "delete it and set kafka.create_topics: true, or name another topic",
-				Err:    fmt.Errorf("it has %d", n), Permanent: true,
-			}
+			return diag.Lasting("the topic "+t.Name+" must have one partition, or compaction keeps old snapshots",
+				"delete it and set kafka.create_topics: true, or name another topic", fmt.Errorf("it has %d", n))
 		}
 	}
 	return nil

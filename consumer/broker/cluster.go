@@ -102,21 +102,16 @@ func (c *Cluster) ExplainClosed(ctx context.Context, err error) error {
 	}
 	for _, addr := range c.Config.Brokers {
 		if diag.Speaks(ctx, addr) == diag.SpeaksController {
-			return &diag.Problem{
-				Cause:  addr + " is the port of a controller",
-				Remedy: "set kafka.brokers to a listener for clients, port 9092 as a rule", Err: err, Permanent: true,
-			}
+			return diag.Lasting(addr+" is the port of a controller",
+				"set kafka.brokers to a listener for clients, port 9092 as a rule", err)
 		}
 		switch {
 		case probeTLS(ctx, addr, c.tls, ClientID) == nil:
 			if c.Config.SASL.Mechanism != "" {
 				return err
 			}
-			return &diag.Problem{
-				Cause:  "the listener wants a login (SASL)",
-				Remedy: "set kafka.sasl.mechanism, kafka.sasl.username and a password",
-				Err:    err, Permanent: true,
-			}
+			return diag.Lasting("the listener wants a login (SASL)",
+				"set kafka.sasl.mechanism, kafka.sasl.username and a password", err)
 		case c.tls != nil && probeTLS(ctx, addr, nil, ClientID) == nil:
 			return server.NotTLS(err)
 		}

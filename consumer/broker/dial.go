@@ -59,8 +59,7 @@ func otherKind(ctx context.Context, address string, err error) error {
 	if speaks != diag.SpeaksRedis && speaks != diag.SpeaksHTTP {
 		return err
 	}
-	return &diag.Problem{Cause: address + " speaks " + speaks + ", not Kafka", Remedy: wrongPort, Err: err,
-		Permanent: true}
+	return diag.Lasting(address+" speaks "+speaks+", not Kafka", wrongPort, err)
 }
 
 // dialer is a net.Dialer, or a tls.Dialer.

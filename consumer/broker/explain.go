@@ -21,9 +21,11 @@ func Explain(err error) error {
 	}
 	var code kafka.Error
 	if errors.As(err, &code) {
-		if p, ok := problems[code]; ok {
-			p.Err = err
-			return &p
+		if m, known := permanent[code]; known {
+			return diag.Lasting(m.cause, m.remedy, err)
+		}
+		if m, known := passing[code]; known {
+			return m.of(err)
 		}
 		return err
 	}
@@ -33,118 +35,72 @@ func Explain(err error) error {
 	return err
 }
 
+// meaning is what an error means: its cause and its remedy, each half a sentence.
+type meaning struct{ cause, remedy string }
+
+func (m meaning) of(err error) *diag.Problem {
+	return &diag.Problem{Cause: m.cause, Remedy: m.remedy, Err: err}
+}
+
 var (
-	// sequenceLost translates the answer to a batch whose sequence number the leader does not expect: see writer.
-	sequenceLost = diag.Problem{
-		Cause: "the broker has lost the sequence numbers of this producer",
-		Remedy: "none is needed, the batch is sent again under a new epoch; if this repeats, look for unclean leader " +
-			"elections",
-	}
-	fewReplicas = diag.Problem{
-		Cause: "too few replicas are in sync", Remedy: "bring brokers back or lower min.insync.replicas",
-	}
-	noLeader = diag.Problem{Cause: "the partition has no leader", Remedy: "look for brokers that are down"}
+	// sequenceLost is the answer to a batch whose sequence number the leader does not expect: see writer.
+	sequenceLost = meaning{"the broker has lost the sequence numbers of this producer",
+		"none is needed, the batch is sent again under a new epoch; if this repeats, look for unclean leader elections"}
+	fewReplicas = meaning{"too few replicas are in sync", "bring brokers back or lower min.insync.replicas"}
+	noLeader    = meaning{"the partition has no leader", "look for brokers that are down"}
+	otherUsers  = meaning{"programs other than Echosieve use the group",
+		"set kafka.group to a group that only Echosieve uses"}
 )
 
-// problems translates the error codes of brokers.
-var problems = map[kafka.Error]diag.Problem{
-	kafka.SASLAuthenticationFailed: {
-		Cause:  "the broker refused the login",
-		Remedy: "check kafka.sasl.username and the password", Permanent: true,
-	},
-	kafka.UnsupportedSASLMechanism: {
-		Cause:  "the broker does not offer this SASL mechanism",
-		Remedy: "set kafka.sasl.mechanism to one that the listener has enabled", Permanent: true,
-	},
-	kafka.IllegalSASLState: {
-		Cause: "the listener knows no login (SASL), but kafka.sasl.mechanism is set",
-		Remedy: "set kafka.sasl.mechanism to \"\" and remove the other settings under kafka.sasl, or use the port " +
-			"of a listener with SASL", Permanent: true,
-	},
-	kafka.UnknownTopicOrPartition: {
-		Cause: "the topic does not exist, or this user has no right on it",
-		Remedy: "create it or set kafka.create_topics: true; else grant Read on the input topic and Write on the " +
-			"output topics",
-	},
-	kafka.TopicAuthorizationFailed: {
-		Cause:     "a right on the topic is missing, or the topic does not exist",
-		Remedy:    "grant Read on the input topic and Write on the output topics, and check that they exist",
-		Permanent: true,
-	},
-	kafka.GroupAuthorizationFailed: {
-		Cause: "this user may not use the consumer group",
-		Remedy: "grant Read on the group named in kafka.group, for a shadow followed by -shadow, for stories on all groups " +
-			"that begin with it and -stories-", Permanent: true,
-	},
-	kafka.TransactionalIDAuthorizationFailed: {
-		Cause:  "this user may not use the transactional id",
-		Remedy: "grant Write on it", Permanent: true,
-	},
-	kafka.ClusterAuthorizationFailed: {
-		Cause:  "this user may not do that on the cluster",
-		Remedy: "grant the right, or create the topics beforehand and set kafka.create_topics: false", Permanent: true,
-	},
-	kafka.MessageSizeTooLarge: {
-		Cause:  "the topic takes no batch of this size",
-		Remedy: "raise the topic's max.message.bytes or lower kafka.max_message_bytes",
-	},
-	kafka.RecordListTooLarge: {
-		Cause:  "the topic takes no batch of this size",
-		Remedy: "raise the topic's segment.bytes or lower kafka.max_message_bytes",
-	},
-	kafka.InvalidTimestamp: {
-		Cause:  "the output topic refuses the record's timestamp",
-		Remedy: "raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms",
-	},
-	kafka.InvalidRecord: {
-		Cause: "the output topic refuses the record",
-		Remedy: "set the topic's cleanup.policy to delete, if it is compacted; else ask who runs the brokers for " +
-			"their checks",
-	},
+// passing are the error codes of brokers that may go away while the process waits.
+var passing = map[kafka.Error]meaning{
+	kafka.UnknownTopicOrPartition: {"the topic does not exist, or this user has no right on it",
+		"create it or set kafka.create_topics: true; else grant Read on the input topic and Write on the output topics"},
+	kafka.MessageSizeTooLarge: {"the topic takes no batch of this size",
+		"raise the topic's max.message.bytes or lower kafka.max_message_bytes"},
+	kafka.RecordListTooLarge: {"the topic takes no batch of this size",
+		"raise the topic's segment.bytes or lower kafka.max_message_bytes"},
+	kafka.InvalidTimestamp: {"the output topic refuses the record's timestamp",
+		"raise the topic's message.timestamp.before.max.ms and message.timestamp.after.max.ms"},
+	kafka.InvalidRecord: {"the output topic refuses the record",
+		"set the topic's cleanup.policy to delete, if it is compacted; else ask who runs the brokers for their checks"},
 	kafka.OutOfOrderSequenceNumber:     sequenceLost,
 	kafka.UnknownProducerId:            sequenceLost,
 	kafka.NotEnoughReplicas:            fewReplicas,
 	kafka.NotEnoughReplicasAfterAppend: fewReplicas,
 	kafka.LeaderNotAvailable:           noLeader,
-	kafka.InvalidReplicationFactor: {
-		Cause:  "there are fewer brokers than replicas wanted",
-		Remedy: "lower default.replication.factor of the brokers, or create the topics", Permanent: true,
-	},
-	kafka.PolicyViolation: {
-		Cause:  "a policy of the cluster forbids the topic",
-		Remedy: "create the topics by hand", Permanent: true,
-	},
-	kafka.InvalidTopic: {
-		Cause:  "a topic name is invalid",
-		Remedy: "use letters, digits, '.', '_' and '-' only", Permanent: true,
-	},
-	kafka.InvalidSessionTimeout: {
-		Cause:     "the broker does not allow this session timeout",
-		Remedy:    "choose kafka.session_timeout between group.min.session.timeout.ms and group.max.session.timeout.ms",
-		Permanent: true,
-	},
-	kafka.InvalidGroupId: {
-		Cause: "the group name is invalid", Remedy: "change kafka.group",
-		Permanent: true,
-	},
-	kafka.InconsistentGroupProtocol: {
-		Cause:  "programs other than Echosieve use the group",
-		Remedy: "set kafka.group to a group that only Echosieve uses", Permanent: true,
-	},
 	kafka.OffsetMetadataTooLarge: {
-		Cause: "the brokers take no commit with so long a label: positions in the output topics stand beside " +
-			"each offset",
-		Remedy: "set offset.metadata.max.bytes of the brokers to 4096, their default, or more, or use shorter " +
-			"topic names",
-	},
-	kafka.GroupCoordinatorNotAvailable: {
-		Cause:  "the group coordinator is not ready",
-		Remedy: "wait; if it lasts, check that __consumer_offsets could be created",
-	},
-	kafka.GroupMaxSizeReached: {
-		Cause:  "the group is full",
-		Remedy: "raise group.max.size or run fewer processes",
-	},
+		"the brokers take no commit with so long a label: positions in the output topics stand beside each offset",
+		"set offset.metadata.max.bytes of the brokers to 4096, their default, or more, or use shorter topic names"},
+	kafka.GroupCoordinatorNotAvailable: {"the group coordinator is not ready",
+		"wait; if it lasts, check that __consumer_offsets could be created"},
+	kafka.GroupMaxSizeReached: {"the group is full", "raise group.max.size or run fewer processes"},
+}
+
+// permanent are the others: somebody must change settings or rights.
+var permanent = map[kafka.Error]meaning{
+	kafka.SASLAuthenticationFailed: {"the broker refused the login", "check kafka.sasl.username and the password"},
+	kafka.UnsupportedSASLMechanism: {"the broker does not offer this SASL mechanism",
+		"set kafka.sasl.mechanism to one that the listener has enabled"},
+	kafka.IllegalSASLState: {"the listener knows no login (SASL), but kafka.sasl.mechanism is set",
+		"set kafka.sasl.mechanism to \"\" and remove the other settings under kafka.sasl, or use the port of a listener " +
+			"with SASL"},
+	kafka.TopicAuthorizationFailed: {"a right on the topic is missing, or the topic does not exist",
+		"grant Read on the input topic and Write on the output topics, and check that they exist"},
+	kafka.GroupAuthorizationFailed: {"this user may not use the consumer group",
+		"grant Read on the group named in kafka.group, for a shadow followed by -shadow, for stories on all groups that " +
+			"begin with it and -stories-"},
+	kafka.TransactionalIDAuthorizationFailed: {"this user may not use the transactional id", "grant Write on it"},
+	kafka.ClusterAuthorizationFailed: {"this user may not do that on the cluster",
+		"grant the right, or create the topics beforehand and set kafka.create_topics: false"},
+	kafka.InvalidReplicationFactor: {"there are fewer brokers than replicas wanted",
+		"lower default.replication.factor of the brokers, or create the topics"},
+	kafka.PolicyViolation: {"a policy of the cluster forbids the topic", "create the topics by hand"},
+	kafka.InvalidTopic:    {"a topic name is invalid", "use letters, digits, '.', '_' and '-' only"},
+	kafka.InvalidSessionTimeout: {"the broker does not allow this session timeout",
+		"choose kafka.session_timeout between group.min.session.timeout.ms and group.max.session.timeout.ms"},
+	kafka.InvalidGroupId:            {"the group name is invalid", "change kafka.group"},
+	kafka.InconsistentGroupProtocol: otherUsers,
 }
 
 // errOtherProgram stands for kafka-go's error, whose text is broken.
@@ -167,23 +123,15 @@ var server = diag.Server{
 func explainConnection(err error) *diag.Problem {
 	switch {
 	case errors.Is(err, protocol.ErrNoTopic), errors.Is(err, protocol.ErrNoPartition):
-		return &diag.Problem{
-			Cause:  "the topic or partition does not exist, or this user has no right on it",
-			Remedy: "create it, or grant Read on the input topic and Write on the output topics", Err: err,
-		}
+		return meaning{"the topic or partition does not exist, or this user has no right on it",
+			"create it, or grant Read on the input topic and Write on the output topics"}.of(err)
 	case errors.Is(err, protocol.ErrNoLeader):
-		p := noLeader
-		p.Err = err
-		return &p
+		return noLeader.of(err)
 	case strings.Contains(err.Error(), "unable to read metadata for member"): // the same; its text is broken
-		p := problems[kafka.InconsistentGroupProtocol]
-		p.Err, p.Permanent = errOtherProgram, false
-		return &p
+		return otherUsers.of(errOtherProgram)
 	case strings.Contains(err.Error(), "expecting TLS"): // kafka-go has no type for it
-		return &diag.Problem{
-			Cause:  "the listener speaks TLS",
-			Remedy: "set kafka.tls.enabled: true or use the port of a listener without TLS", Err: err,
-		}
+		return meaning{"the listener speaks TLS",
+			"set kafka.tls.enabled: true or use the port of a listener without TLS"}.of(err)
 	default:
 		return server.Explain(err)
 	}

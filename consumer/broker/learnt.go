@@ -26,9 +26,8 @@ const appendTime = "LogAppendTime"
 // error if brokers do not answer. Settings that this user may not read count as right.
 func LearntFault(ctx context.Context, c *Cluster, t *wire.Topic) error {
 	refuse := func(cause, remedy string) error {
-		return &diag.Problem{Cause: "the topic " + t.Name + " " + cause,
-			Remedy: remedy + ", or set detection.learn: false", Err: errors.New("it keeps what all processes have learnt"),
-			Permanent: true}
+		return diag.Lasting("the topic "+t.Name+" "+cause, remedy+", or set detection.learn: false",
+			errors.New("it keeps what all processes have learnt"))
 	}
 	if n := len(t.Partitions); n != 1 {
 		return refuse(fmt.Sprintf("has %d partitions, it must have one", n), "delete it: it is then created again")

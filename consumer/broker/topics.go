@@ -148,11 +148,8 @@ func (c *Cluster) CreateTopics(ctx context.Context, names []string, dry bool) (c
 		case err == nil:
 			created = append(created, name)
 		case errors.Is(err, kafka.TopicAuthorizationFailed), errors.Is(err, kafka.ClusterAuthorizationFailed):
-			return created, &diag.Problem{
-				Cause:  "this user may not create the topic " + name,
-				Remedy: "grant Create on it or on the cluster, or create it beforehand",
-				Err:    err, Permanent: true,
-			}
+			return created, diag.Lasting("this user may not create the topic "+name,
+				"grant Create on it or on the cluster, or create it beforehand", err)
 		case !errors.Is(err, kafka.TopicAlreadyExists):
 			return created, fmt.Errorf("topic %s: %w", name, err)
 		}
@@ -214,8 +211,6 @@ func (names Topics) LackingRight(t *wire.Topic) *diag.Problem {
 	case !writes || !t.Operations.Lack(wire.MayWrite):
 		return nil
 	}
-	return &diag.Problem{
-		Cause: "this user has no " + right + " right on " + t.Name, Remedy: "grant " + right + " on the topic",
-		Err: kafka.TopicAuthorizationFailed, Permanent: true,
-	}
+	return diag.Lasting("this user has no "+right+" right on "+t.Name, "grant "+right+" on the topic",
+		kafka.TopicAuthorizationFailed)
 }

@@ -107,12 +107,9 @@ func tryExactlyOnce(ctx context.Context, c *broker.Cluster) error {
 	}
 	for _, t := range m.Topics {
 		if t.Err == nil && t.Operations.Lack(wire.MayRead) {
-			return &diag.Problem{
-				Cause: "this user may not read the output topic " + t.Name +
-					", so it cannot find out what an earlier process has published",
-				Remedy: "grant Read on the output topics, or set kafka.delivery: " + broker.AtLeastOnce,
-				Err:    kafka.TopicAuthorizationFailed, Permanent: true,
-			}
+			return diag.Lasting("this user may not read the output topic "+t.Name+
+				", so it cannot find out what an earlier process has published",
+				"grant Read on the output topics"+orAtLeastOnce, kafka.TopicAuthorizationFailed)
 		}
 	}
 	prefix := idPrefix(&c.Config)
@@ -123,29 +120,21 @@ func tryExactlyOnce(ctx context.Context, c *broker.Cluster) error {
 	return err
 }
 
+// orAtLeastOnce ends a remedy.
+const orAtLeastOnce = ", or set kafka.delivery: " + broker.AtLeastOnce
+
 // notTransactional explains why brokers give no identity for transactional ids with the prefix, if trying
 // again is pointless. It returns nil for other errors and for nil.
 func notTransactional(err error, prefix string) *diag.Problem {
 	switch {
 	case errors.Is(err, kafka.TransactionalIDAuthorizationFailed), errors.Is(err, kafka.ClusterAuthorizationFailed):
-		return &diag.Problem{
-			Cause: "this user may not use transactional ids that begin with " + prefix,
-			Remedy: fmt.Sprintf("grant Write on the transactional ids with the prefix %s, or set kafka.delivery: %s",
-				prefix, broker.AtLeastOnce),
-			Err: err, Permanent: true,
-		}
+		return diag.Lasting("this user may not use transactional ids that begin with "+prefix,
+			"grant Write on the transactional ids with the prefix "+prefix+orAtLeastOnce, err)
 	case errors.Is(err, kafka.InvalidTransactionTimeout):
-		return &diag.Problem{
-			Cause:  "the brokers allow no transaction of " + transactionTimeout.String(),
-			Remedy: fmt.Sprintf("raise transaction.max.timeout.ms, or set kafka.delivery: %s", broker.AtLeastOnce),
-			Err:    err, Permanent: true,
-		}
+		return diag.Lasting("the brokers allow no transaction of "+transactionTimeout.String(),
+			"raise transaction.max.timeout.ms"+orAtLeastOnce, err)
 	case errors.Is(err, wire.ErrNotOffered), errors.Is(err, kafka.UnsupportedVersion):
-		return &diag.Problem{
-			Cause:  "the brokers have no transactions",
-			Remedy: fmt.Sprintf("use Kafka 2.3 or later, or set kafka.delivery: %s", broker.AtLeastOnce),
-			Err:    err, Permanent: true,
-		}
+		return diag.Lasting("the brokers have no transactions", "use Kafka 2.3 or later"+orAtLeastOnce, err)
 	}
 	return nil
 }
@@ -157,14 +146,10 @@ func notIdempotent(err error) *diag.Problem {
 		"published twice"
 	switch {
 	case errors.Is(err, kafka.ClusterAuthorizationFailed):
-		return &diag.Problem{
-			Cause: cause,
-			Remedy: "grant Write on the output topics; with Kafka before 2.8 also grant IdempotentWrite on the " +
-				"cluster",
-			Err: err, Permanent: true,
-		}
+		return diag.Lasting(cause,
+			"grant Write on the output topics; with Kafka before 2.8 also grant IdempotentWrite on the cluster", err)
 	case errors.Is(err, wire.ErrNotOffered), errors.Is(err, kafka.UnsupportedVersion):
-		return &diag.Problem{Cause: cause, Remedy: "use Kafka 2.3 or later", Err: err, Permanent: true}
+		return diag.Lasting(cause, "use Kafka 2.3 or later", err)
 	}
 	return nil
 }

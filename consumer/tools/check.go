@@ -21,28 +21,27 @@ import (
 // are in a fixed order: brokers, topics (input first), group, and delivery: a warning if it is at least once
 // although that is not set.
 func Check(ctx context.Context, cfg broker.Config) []diag.Finding {
-	if err := cfg.Validate(); err != nil {
-		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
+	var c checker
+	err := cfg.Validate()
+	if err == nil {
+		c.Cluster, err = broker.New(cfg, cfg.Topics.All()...)
 	}
-	cl, err := broker.New(cfg, cfg.Topics.All()...)
 	if err != nil {
 		return []diag.Finding{diag.New(diag.Failure, "kafka settings", err.Error(), "correct the configuration")}
 	}
-	defer cl.Close()
-	c := checker{cl}
-	if err := c.Ping(ctx); err != nil {
-		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.ExplainClosed(ctx, err))}
-	}
-	names := cfg.Topics.All()
+	defer c.Close()
+	names, brokers := cfg.Topics.All(), "brokers "+strings.Join(cfg.Brokers, ",")
 	if cfg.Topics.Learnt != "" {
 		names = append(names, cfg.Topics.Learnt)
 	}
-	m, err := c.Metadata(ctx, names)
-	if err != nil {
-		return []diag.Finding{fromError("brokers "+strings.Join(cfg.Brokers, ","), c.ExplainClosed(ctx, err))}
+	var m *wire.Metadata
+	if err = c.Ping(ctx); err == nil {
+		m, err = c.Metadata(ctx, names)
 	}
-	findings := []diag.Finding{diag.New(diag.OK, "brokers "+strings.Join(cfg.Brokers, ","),
-		fmt.Sprintf("%d reachable", m.Brokers), "")}
+	if err != nil {
+		return []diag.Finding{fromError(brokers, c.ExplainClosed(ctx, err))}
+	}
+	findings := []diag.Finding{diag.New(diag.OK, brokers, fmt.Sprintf("%d reachable", m.Brokers), "")}
 	topics := make(map[string]*wire.Topic)
 	for i := range m.Topics {
 		topics[m.Topics[i].Name] = &m.Topics[i]
@@ -141,10 +140,10 @@ func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Fi
 	subject := "topic " + name
 	all, err := broker.WaitForSettings(ctx, c.Cluster, name)
 	settings, known := all[name]
-	if errors.Is(err, broker.ErrNotKnownYet) {
+	switch {
+	case errors.Is(err, broker.ErrNotKnownYet):
 		return []diag.Finding{diag.New(diag.Warning, subject, broker.ErrNotKnownYet.Error(), "check again in a moment")}
-	}
-	if !known {
+	case !known:
 		return []diag.Finding{diag.New(diag.Warning, subject, fmt.Sprintf("its settings cannot be read (%v)", err),
 			"grant DescribeConfigs: without it, records that the topic does not take are noticed only when it "+
 				"refuses them")}

@@ -55,6 +55,11 @@ type Problem struct {
 	Permanent bool
 }
 
+// Lasting returns a permanent problem.
+func Lasting(cause, remedy string, err error) *Problem {
+	return &Problem{Cause: cause, Remedy: remedy, Err: err, Permanent: true}
+}
+
 // Error returns cause, remedy and the original error in one line.
 func (p *Problem) Error() string {
 	return fmt.Sprintf("%s: %s (%s)", p.Cause, p.Remedy, oneLine(p.Err))
@@ -158,8 +163,7 @@ var alertProtocolVersion = tls.AlertError(70).Error()
 
 // NotTLS is the problem of a server that does not speak TLS although the settings enable TLS.
 func (s Server) NotTLS(err error) *Problem {
-	return &Problem{Cause: "this port of " + s.Name + " does not speak TLS", Remedy: s.PlainHint, Err: err,
-		Permanent: true}
+	return Lasting("this port of "+s.Name+" does not speak TLS", s.PlainHint, err)
 }
 
 // IsClosed says whether the server closed the connection without an answer.
