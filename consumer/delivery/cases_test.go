@@ -180,7 +180,7 @@ func refusals(t *testing.T, cfg broker.Config) {
 		require.Equal(t, offset-3+int64(2*i), r.Output.Record.Offset)
 	}
 	require.Equal(t, known, d.Limits()[article.ToUnique])
-	d.limits.interval = time.Hour
+	d.interval = time.Hour
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	go d.KeepLimits(ctx)

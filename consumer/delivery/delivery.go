@@ -22,13 +22,12 @@ import (
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/diag"
 	"echosieve/internal/stopping"
-	"echosieve/pipeline"
 )
 
 // Delivery is how one process delivers. Its methods may be called at the same time, except Prepare.
 type Delivery struct {
+	*outputLimits
 	cluster     *broker.Cluster
-	limits      *outputLimits
 	limiter     *broker.Limiter
 	metrics     *broker.Metrics
 	reporter    *broker.Reporter
@@ -48,8 +47,8 @@ const parallelTakeOvers = 16
 func New(c *broker.Cluster, l *broker.Limiter, m *broker.Metrics, r *broker.Reporter, log *slog.Logger) *Delivery {
 	return &Delivery{
 		cluster: c, limiter: l, metrics: m, reporter: r, log: log,
-		limits:      &outputLimits{cluster: c, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
-		fenceMemory: math.MaxInt64, takeovers: semaphore.NewWeighted(parallelTakeOvers),
+		outputLimits: &outputLimits{cluster: c, log: log, stale: make(chan struct{}, 1), interval: limitsInterval},
+		fenceMemory:  math.MaxInt64, takeovers: semaphore.NewWeighted(parallelTakeOvers),
 	}
 }
 
@@ -57,7 +56,7 @@ func New(c *broker.Cluster, l *broker.Limiter, m *broker.Metrics, r *broker.Repo
 // only at least once although that is not set: it says why, and what to do. Errors are those of Check, or say that the
 // cluster does not answer.
 func (d *Delivery) Prepare(ctx context.Context) (lack string, err error) {
-	if err := d.limits.read(ctx); err != nil {
+	if err := d.read(ctx); err != nil {
 		return "", err
 	}
 	exactlyOnce, problem, err := Check(ctx, d.cluster)
@@ -153,12 +152,6 @@ func notIdempotent(err error) *diag.Problem {
 	}
 	return nil
 }
-
-// Limits returns which records the output topics take, as far as this user may know.
-func (d *Delivery) Limits() pipeline.BatchLimits { return d.limits.now() }
-
-// KeepLimits reads the limits again from time to time, until ctx ends: they can change while the service runs.
-func (d *Delivery) KeepLimits(ctx context.Context) { d.limits.keepFresh(ctx) }
 
 // outputTopics are the output topics as a broker has described them.
 type outputTopics struct {

@@ -37,8 +37,8 @@ const (
 	minLimitsInterval = time.Second
 )
 
-// now returns the latest limits.
-func (o *outputLimits) now() pipeline.BatchLimits {
+// Limits returns which records the output topics take, as far as this user may know.
+func (o *outputLimits) Limits() pipeline.BatchLimits {
 	if l := o.limits.Load(); l != nil {
 		return *l
 	}
@@ -58,7 +58,7 @@ func (o *outputLimits) read(ctx context.Context) error {
 			"noticed only when it refuses them: "+
 			"grant DescribeConfigs on the output topics", "err", err)
 	}
-	limits, retention := o.now(), time.Duration(math.MaxInt64)
+	limits, retention := o.Limits(), time.Duration(math.MaxInt64)
 	for to, name := range topics.Destinations() {
 		if s, known := all[name]; known && name != "" {
 			l := s.Limits(name)
@@ -88,8 +88,8 @@ func (o *outputLimits) refused(r Refused) {
 	}
 }
 
-// keepFresh reads the limits again and again, until ctx ends.
-func (o *outputLimits) keepFresh(ctx context.Context) {
+// KeepLimits reads the limits again from time to time, until ctx ends: they can change while the service runs.
+func (o *outputLimits) KeepLimits(ctx context.Context) {
 	for stopping.Wait(ctx, minLimitsInterval) == nil {
 		select {
 		case <-o.stale:

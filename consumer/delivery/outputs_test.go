@@ -157,13 +157,13 @@ func morePartitions(t *testing.T, cfg broker.Config) {
 	}, kafkatest.Patience, 10*time.Millisecond)
 	now, err := first.cluster.Metadata(t.Context(), kafkatest.OutTopics(cfg.Topics))
 	require.NoError(t, err)
-	require.True(t, own.moved(&outputTopics{now.Topics, time.Now()}))
+	require.True(t, own.moved(&outputTopics{now.Topics, time.Now()}, 4))
 	next := takeOver(t, inFour())
 	require.True(t, next.fenced)
 	requirePublished(t, next, 2, 3)
 	require.Equal(t, int32(4), next.ends[0].Partition)
-	require.False(t, next.moved(&outputTopics{now.Topics, time.Now()}))
-	require.False(t, next.moved(nil))
+	require.False(t, next.moved(&outputTopics{now.Topics, time.Now()}, 4))
+	require.False(t, next.moved(nil, 4))
 	for _, e := range own.ends {
 		require.ErrorIs(t, publishTo(first, own.as, 7, e.TopicPartition, 4), kafka.InvalidProducerEpoch)
 	}

@@ -63,7 +63,7 @@ func (o *Owner) Upkeep(ctx context.Context) (moved bool, err error) {
 	switch own := o.own; {
 	case own == nil:
 		return false, nil
-	case own.moved(o.d.topics.Load()):
+	case own.moved(o.d.topics.Load(), o.input.Partition):
 		return false, errors.Join(ErrStandingLost, errOutputsChanged)
 	case time.Since(own.fencedAt) >= o.renewalInterval(), o.fades():
 		for _, w := range o.writers {
@@ -81,7 +81,7 @@ func (o *Owner) Upkeep(ctx context.Context) (moved bool, err error) {
 // renewalInterval is the time between two renewals of a fence. It is shorter where brokers forget a fence
 // sooner than by default.
 func (o *Owner) renewalInterval() time.Duration {
-	return min(fenceRenewal, o.d.fenceMemory/renewalsInMemory, time.Duration(o.d.limits.retention.Load())/renewalsInMemory)
+	return min(fenceRenewal, o.d.fenceMemory/renewalsInMemory, time.Duration(o.d.retention.Load())/renewalsInMemory)
 }
 
 // fades says whether a leader may forget this owner soon. Brokers take the latest timestamp in a producer's
@@ -112,16 +112,12 @@ func (o *Owner) refresh(ctx context.Context) (moved bool) {
 
 // ownership is the result of a take-over.
 type ownership struct {
-	by        *fencer
-	partition int32 // of the input topic
-	as        wire.Identity
+	by *fencer
+	as wire.Identity
 	// next is the offset to go on with, negative if the group has committed none.
 	next int64
 	// acknowledged are the records from next on whose outputs stand in the output topics.
 	acknowledged offsetSet
-	// inputEnd is the end of the input partition, as far as it was asked for: all records that anybody can
-	// have published lie before it.
-	inputEnd int64
 	// foreign are records that were met while reading back.
 	foreign foreign
 	// before are the positions from which the output partitions were read back. As long as records in
@@ -174,16 +170,14 @@ func (o *ownership) positions(next int64, ws *writers) []broker.Position {
 
 // moved says whether the output partitions are others than those that the take-over has fenced: a topic was
 // recreated, or has got more partitions. now may be nil.
-func (o *ownership) moved(now *outputTopics) bool {
+func (o *ownership) moved(now *outputTopics, input int32) bool {
 	if now == nil || !now.asked.After(o.began) {
 		return false
 	}
-	positions, err := positionsIn(now.topics, o.partition)
+	positions, err := positionsIn(now.topics, input)
 	return err == nil && slices.ContainsFunc(positions, func(p broker.Position) bool {
-		return !slices.ContainsFunc(o.ends, func(e broker.Position) bool {
-			return e.TopicPartition == p.TopicPartition &&
-				e.TopicID == p.TopicID
-		})
+		return !slices.ContainsFunc(o.ends,
+			func(e broker.Position) bool { return e.TopicPartition == p.TopicPartition && e.TopicID == p.TopicID })
 	})
 }
 

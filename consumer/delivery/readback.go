@@ -22,6 +22,7 @@ type reading struct {
 	*takeover
 	own      *ownership
 	pid      int64     // producer id of the commit
+	inputEnd int64     // of the input partition: all records that anybody can have published lie before it
 	deadline time.Time // for the markers
 	asked    bool      // for the end of the input, since the latest response came
 }
@@ -147,6 +148,7 @@ func (t *reading) readFormer(ctx context.Context, p broker.Position) error {
 	there, by := *t, *t.takeover
 	by.cluster, there.takeover = c, &by
 	_, err = there.readPosition(ctx, p.TopicPartition, p.Offset)
+	t.inputEnd = there.inputEnd
 	return err
 }
 
@@ -205,15 +207,15 @@ func (t *reading) collect(ctx context.Context, at article.Coordinates, r *record
 		return nil
 	case t.own.next < 0 || input.Offset < t.own.next:
 		return nil
-	case input.Offset >= t.own.inputEnd && !t.asked:
+	case input.Offset >= t.inputEnd && !t.asked:
 		// Who published what the response holds had read the record before: then the input ends behind it.
-		if t.own.inputEnd, err = t.inputEnd(ctx); err != nil {
+		if t.inputEnd, err = t.askInputEnd(ctx); err != nil {
 			return fmt.Errorf("end of %s: %w", t.input, err)
 		}
 		t.asked = true
 	}
-	if input.Offset >= t.own.inputEnd {
-		t.own.foreign.add(at, fmt.Sprintf("it names %s, but the input ends at offset %d", input, t.own.inputEnd))
+	if input.Offset >= t.inputEnd {
+		t.own.foreign.add(at, fmt.Sprintf("it names %s, but the input ends at offset %d", input, t.inputEnd))
 		return nil
 	}
 	t.own.acknowledged.add(input.Offset)

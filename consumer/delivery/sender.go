@@ -26,8 +26,8 @@ func (d *Delivery) newWriters(input wire.TopicPartition, as func() identity) *wr
 	var ws writers
 	for to, topic := range d.cluster.Config.Topics.Destinations() {
 		if topic != "" {
-			ws[to] = newWriter(d.cluster, as(), article.Destination(to), topic,
-				func(partitions int) int { return int(OutputPartition(input.Partition, partitions)) })
+			ws[to] = &writer{cluster: d.cluster, identity: as(), to: article.Destination(to), topic: topic,
+				input: input.Partition, partition: -1, end: -1}
 		}
 	}
 	return &ws
@@ -90,7 +90,7 @@ func (o *Owner) Publish(ctx context.Context, outputs []*pipeline.Output) ([]Refu
 	}
 	slices.SortFunc(refusals,
 		func(a, b Refused) int { return cmp.Compare(a.Output.Record.Offset, b.Output.Record.Offset) })
-	o.d.limits.refused(refusals[0])
+	o.d.refused(refusals[0])
 	return refusals, nil
 }
 

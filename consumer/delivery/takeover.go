@@ -49,7 +49,7 @@ func (d *Delivery) takeOver(ctx context.Context, in Input) (own *ownership, err 
 			memory: min(d.fenceMemory, producerForgotten),
 		},
 		limiter: d.limiter, input: in,
-		inputEnd: func(ctx context.Context) (int64, error) {
+		askInputEnd: func(ctx context.Context) (int64, error) {
 			_, end, err := d.cluster.Partition(in.Topic, in.Partition).Offsets(ctx)
 			return end, err
 		},
@@ -166,9 +166,9 @@ func (d *Delivery) positions(ctx context.Context, partition int32) ([]broker.Pos
 // epoch, and so the fence of the next owner would be overtaken.
 type takeover struct {
 	fencer
-	limiter  *broker.Limiter
-	input    Input
-	inputEnd func(context.Context) (int64, error)
+	limiter     *broker.Limiter
+	input       Input
+	askInputEnd func(context.Context) (int64, error)
 }
 
 // attempt goes through the steps 1 to 4. positions are the output partitions of this input partition as they are now.
@@ -180,7 +180,7 @@ func (t *takeover) attempt(ctx context.Context, positions []broker.Position) (*o
 	if err := t.fence(ctx, positions); err != nil {
 		return nil, err
 	}
-	own := &ownership{by: &t.fencer, partition: t.input.Partition, as: t.as, fencedAt: time.Now()}
+	own := &ownership{by: &t.fencer, as: t.as, fencedAt: time.Now()}
 	committed, err := t.position(ctx)
 	if err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func testTakeOver(t *testing.T, cfg broker.Config) *takeover {
 		limiter: broker.NewLimiter(cfg.MaxInFlightRecords, cfg.MaxInFlightBytes, m),
 		input:   Input{TopicPartition: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}},
 		// most tests have outputs of records that are not there
-		inputEnd: func(context.Context) (int64, error) { return 1000, nil },
+		askInputEnd: func(context.Context) (int64, error) { return 1000, nil },
 	}
 }
 

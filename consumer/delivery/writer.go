@@ -38,7 +38,7 @@ type writer struct {
 	identity identity
 	to       article.Destination
 	topic    string
-	choose   func(partitions int) int // returns the partition of a batch; partitions is how many the topic has
+	input    int32 // the input partition, which decides the partition of each batch
 
 	partition int       // of the latest batch; -1: none yet
 	next      int32     // sequence number of the next record
@@ -50,12 +50,6 @@ type writer struct {
 // writers are the writers of one input partition, by output topic. Not safe for concurrent use, except that
 // each writer may be used by another goroutine.
 type writers [article.DestinationCount]*writer
-
-func newWriter(c *broker.Cluster, as identity, to article.Destination, topic string,
-	choose func(partitions int) int,
-) *writer {
-	return &writer{cluster: c, identity: as, to: to, topic: topic, choose: choose, partition: -1, end: -1}
-}
 
 // write sends the encoded batch of n records once. latest is the latest of their timestamps. After an error
 // the caller has three choices: write the same batch again, write parts of it if the broker refused the
@@ -126,7 +120,7 @@ func (w *writer) choosePartition(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if to := w.choose(n); to != w.partition && (!w.pending || w.partition >= n) {
+	if to := int(OutputPartition(w.input, n)); to != w.partition && (!w.pending || w.partition >= n) {
 		first := w.partition < 0
 		w.partition = to
 		if !first {

@@ -21,8 +21,8 @@ import (
 func oneWriter(t *testing.T, cfg broker.Config) *writer {
 	t.Helper()
 	c := kafkatest.Cluster(t, cfg)
-	return newWriter(c, newOwnIdentity(c), article.ToUnique, cfg.Topics.Unique,
-		func(int) int { return 0 })
+	return &writer{cluster: c, identity: newOwnIdentity(c), to: article.ToUnique, topic: cfg.Topics.Unique, partition: -1,
+		end: -1}
 }
 
 // batchWith is a batch of one record.

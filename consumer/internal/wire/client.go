@@ -36,13 +36,13 @@ const (
 )
 
 // ask sends a request to a broker, in the version of req or the highest older one that the broker knows. It waits for
-// the answer for RequestTimeout at most.
-func ask[R kmsg.Response](ctx context.Context, c *Client, node int32, req kmsg.Request) (res R, err error) {
+// the answer for RequestTimeout at most. With an error the answer is empty, and not nil.
+func ask[R kmsg.Response](ctx context.Context, c *Client, node int32, req kmsg.Request) (R, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
 	m, err := c.Transport.RoundTrip(ctx, c.Addr, &call{request: req, clientID: c.ClientID, node: node})
 	if err != nil {
-		return res, err
+		return req.ResponseKind().(R), err
 	}
 	return m.(answer).Response.(R), nil
 }

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -170,8 +171,5 @@ func (c *Client) LeaveGroup(ctx context.Context, group, member string) error {
 	req := kmsg.NewPtrLeaveGroupRequest()
 	req.Version, req.Group, req.MemberID = leaveVersion, group, member
 	res, err := ask[*kmsg.LeaveGroupResponse](ctx, c, node, req)
-	if err != nil {
-		return err
-	}
-	return codeOf(res.ErrorCode)
+	return cmp.Or(err, codeOf(res.ErrorCode))
 }

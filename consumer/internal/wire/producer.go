@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -46,10 +47,7 @@ func (c *Client) InitProducer(ctx context.Context, node int32, transactionalID s
 func (c *Client) initProducer(ctx context.Context, node int32, req *kmsg.InitProducerIDRequest) (Identity, error) {
 	req.Version = initVersion
 	res, err := ask[*kmsg.InitProducerIDResponse](ctx, c, node, req)
-	if err == nil {
-		err = codeOf(res.ErrorCode)
-	}
-	if err != nil {
+	if err = cmp.Or(err, codeOf(res.ErrorCode)); err != nil {
 		return Identity{NoProducerID, -1}, err
 	}
 	return Identity{res.ProducerID, res.ProducerEpoch}, nil
@@ -91,10 +89,7 @@ func (c *Client) EndTransaction(ctx context.Context, node int32, transactionalID
 	req.Version, req.TransactionalID, req.ProducerID, req.ProducerEpoch = endTxnVersion, transactionalID, as.ID, as.Epoch
 	req.Commit = true
 	res, err := ask[*kmsg.EndTxnResponse](ctx, c, node, req)
-	if err != nil {
-		return err
-	}
-	return codeOf(res.ErrorCode)
+	return cmp.Or(err, codeOf(res.ErrorCode))
 }
 
 // Produce sends one encoded batch to the leader of the partition and waits until all in-sync replicas have
