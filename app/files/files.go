@@ -5,6 +5,7 @@ package files
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -35,6 +36,26 @@ func Check(name, holds string) error {
 		return fmt.Errorf("%s is a directory; name the files in it, such as %s", name, filepath.Join(name, "*"))
 	}
 	return nil
+}
+
+// Named returns the files that a command reads articles of: those that the user named or, if he named none, standard
+// input as "-". The error is that of Check, or says that nobody would type articles.
+func Named(names []string, stdin io.Reader) ([]string, error) {
+	if len(names) == 0 && OnTerminal(stdin) {
+		return nil, errors.New("no file named, and standard input is a terminal; name files of " + HoldsArticles)
+	}
+	if len(names) == 0 {
+		return []string{"-"}, nil
+	}
+	for _, name := range names {
+		if name == "-" {
+			continue
+		}
+		if err := Check(name, HoldsArticles); err != nil {
+			return nil, err
+		}
+	}
+	return names, nil
 }
 
 // PublishesJSON returns an error if the service would refuse what a command publishes: articles of files and

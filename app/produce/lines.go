@@ -27,11 +27,8 @@ const (
 
 // Lines turns the lines of files into records. Not for concurrent use.
 type Lines struct {
-	input    decode.Config
-	limit    int   // of a record's size, in bytes
-	strict   bool  // a bad line ends the reading
-	unquoted bool  // see files.Reader.Unquoted
-	skip     int64 // so many records are left out, see Options
+	in       files.Reader // its limit is that of a record's size
+	options  Options
 	progress *files.Progress
 
 	idle    bool                // behind the last record, the reader may have to wait for more
@@ -47,16 +44,16 @@ type Lines struct {
 
 // NewLines returns the reader for records of the input topic. It counts bad lines in progress and reports them there.
 func NewLines(cfg config.Config, progress *files.Progress) *Lines {
-	return &Lines{input: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes - recordOverhead, progress: progress}
+	return &Lines{progress: progress, in: files.Reader{Input: cfg.Input.Config, Through: progress.Counting,
+		Limit: cfg.Kafka.MaxMessageBytes - recordOverhead}}
 }
 
 // Records iterates over the records of the files; the name "-" stands for stdin. Bad lines are reported and
 // left out. It goes on behind a file that is damaged; the faults of all are the last element.
 func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) iter.Seq2[record.Record, error] {
-	in := &files.Reader{Names: names, Stdin: stdin, Limit: l.limit, Input: l.input, Unquoted: l.unquoted,
-		Through: l.progress.Counting}
+	l.in.Names, l.in.Stdin, l.in.Unquoted = names, stdin, l.options.Unquoted
 	return func(yield func(record.Record, error) bool) {
-		for a, err := range in.Articles(ctx) {
+		for a, err := range l.in.Articles(ctx) {
 			var rec record.Record
 			skip, noArticle := (*files.SkipError)(nil), (*files.NoArticleError)(nil)
 			switch {
@@ -71,13 +68,13 @@ func (l *Lines) Records(ctx context.Context, names []string, stdin io.Reader) it
 				return
 			}
 			if skip != nil {
-				if err := l.leaveOut(in.At(a), skip); err != nil {
+				if err := l.leaveOut(l.in.At(a), skip); err != nil {
 					yield(record.Record{}, err)
 					return
 				}
 				continue
 			}
-			if l.taken++; l.taken <= l.skip {
+			if l.taken++; l.taken <= l.options.Skip {
 				continue
 			}
 			if l.idle = a.Idle; !yield(rec, nil) {
@@ -107,9 +104,9 @@ func (l *Lines) finish(ctx context.Context, names []string) error {
 	case len(l.damage) > 0:
 		return errors.New(strings.Join(l.damage, "\n"))
 	case l.taken == 0:
-		return files.NoArticle(names, l.input, l.noPages.String())
-	case l.taken < l.skip:
-		return fmt.Errorf("--skip %d is more than the %s of these files: name the same files as before", l.skip,
+		return files.NoArticle(names, l.in.Input, l.noPages.String())
+	case l.taken < l.options.Skip:
+		return fmt.Errorf("--skip %d is more than the %s of these files: name the same files as before", l.options.Skip,
 			visible.Count(l.taken, "record"))
 	}
 	return nil
@@ -128,7 +125,7 @@ func (l *Lines) leaveOut(place string, skip *files.SkipError) error {
 	} else if n == mostReports+1 {
 		l.progress.Print("further bad lines are only counted")
 	}
-	if l.strict {
+	if l.options.Strict {
 		return &command.AnswerError{Text: place + ": stopped at a bad line"}
 	}
 	return nil
@@ -142,18 +139,18 @@ func (l *Lines) record(a files.Article) (record.Record, *files.SkipError) {
 	if r.Time.IsZero() {
 		r.Time = time.Now()
 	}
-	content, reject := l.input.Decode(&r)
+	content, reject := l.in.Input.Decode(&r)
 	skip := (*files.SkipError)(nil)
-	if l.input.Format == decode.FormatJSON && errors.As(files.NoObject(r.Value, reject), &skip) {
+	if l.in.Input.Format == decode.FormatJSON && errors.As(files.NoObject(r.Value, reject), &skip) {
 		return r, skip
 	}
 	if content.ID != r.String() { // without an id in the line, the decoder returns the coordinates
 		r.Key = []byte(content.ID)
 	}
-	if r.Size() > l.limit {
-		return r, files.TooLong("line", nil, r.Size(), l.limit)
+	if r.Size() > l.in.Limit {
+		return r, files.TooLong("line", nil, r.Size(), l.in.Limit)
 	}
-	if reject != nil && !reject.IsDeletion() && l.taken >= l.skip {
+	if reject != nil && !reject.IsDeletion() && l.taken >= l.options.Skip {
 		if l.refused++; l.refused == 1 {
 			l.reason = reject.Reason
 		}

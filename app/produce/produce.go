@@ -16,6 +16,7 @@ import (
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/record"
+	"echosieve/sample"
 )
 
 const (
@@ -35,17 +36,9 @@ type Summary struct {
 	PerSecond float64 `json:"per_second"`
 }
 
-// Ready checks, before anything is read, that publishing can begin: the files exist, brokers answer, and the
-// input topic exists. With kafka.create_topics it creates the input topic, and says so.
-func Ready(ctx context.Context, cfg config.Config, names []string, errOut io.Writer) error {
-	for _, name := range names {
-		if name == "-" {
-			continue
-		}
-		if err := files.Check(name, files.HoldsArticles); err != nil {
-			return err
-		}
-	}
+// Ready checks, before anything is read, that publishing can begin: brokers answer, and the input topic exists. With
+// kafka.create_topics it creates the input topic, and says so.
+func Ready(ctx context.Context, cfg config.Config, errOut io.Writer) error {
 	created, err := tools.FindInput(ctx, cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
 	if created {
 		fmt.Fprintf(errOut, "created topic %s with %s\n", cfg.Kafka.Topics.Inputs[0],
@@ -76,7 +69,7 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 	var lines *Lines
 	fill := func(p *publisher, progress *files.Progress) error {
 		lines = NewLines(cfg, progress)
-		lines.strict, lines.unquoted, lines.skip = o.Strict, o.Unquoted, o.Skip
+		lines.options = o
 		p.done = o.Skip
 		for rec, err := range lines.Records(ctx, names, stdin) {
 			if err == nil {
@@ -109,6 +102,24 @@ func repeated(records int64) string {
 		return ""
 	}
 	return fmt.Sprintf("; it repeats %s that another partition took", visible.Count(records, "record"))
+}
+
+// Sample publishes the shipped sample, the broken lines, too. The key is the id of the article, as crawlers set it. The
+// summary is valid also if there is an error.
+func Sample(ctx context.Context, cfg config.Config, errOut io.Writer, rate float64) (Summary, error) {
+	summary, _, err := publish(ctx, cfg, errOut, -1, rate, func(p *publisher, _ *files.Progress) error {
+		for line := range sample.Lines() {
+			r := record.Record{Value: line}
+			if content, reject := cfg.Input.Decode(&r); reject == nil {
+				r.Key = []byte(content.ID)
+			}
+			if err := p.add(ctx, r, false); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return summary, err
 }
 
 // publish publishes the records that fill adds, of files of size bytes. The records before a fault are published, too.

@@ -73,25 +73,21 @@ func newProduceCommand() *cobra.Command {
 		if err := files.PublishesJSON(cfg.Input.Config); err != nil {
 			return err
 		}
-		options := produce.Options{Strict: *strict, Rate: *rate, Unquoted: *unquoted, Skip: *skip}
-		if *fromSample {
-			if err := produce.Ready(cmd.Context(), cfg, nil, cmd.ErrOrStderr()); err != nil {
+		if !*fromSample {
+			if names, err = files.Named(names, cmd.InOrStdin()); err != nil {
 				return err
 			}
-			summary, err := produce.Sample(cmd.Context(), cfg, cmd.ErrOrStderr(), options)
-			return errors.Join(printSummary(cmd, summary, *asJSON), err)
 		}
-		in := cmd.InOrStdin()
-		if len(names) == 0 && files.OnTerminal(in) {
-			return errors.New("no file named, and standard input is a terminal; name files of " + files.HoldsArticles)
-		}
-		if len(names) == 0 {
-			names = []string{"-"}
-		}
-		if err := produce.Ready(cmd.Context(), cfg, names, cmd.ErrOrStderr()); err != nil {
+		if err := produce.Ready(cmd.Context(), cfg, cmd.ErrOrStderr()); err != nil {
 			return err
 		}
-		summary, err := produce.Files(cmd.Context(), cfg, names, in, cmd.ErrOrStderr(), options)
+		var summary produce.Summary
+		if *fromSample {
+			summary, err = produce.Sample(cmd.Context(), cfg, cmd.ErrOrStderr(), *rate)
+		} else {
+			summary, err = produce.Files(cmd.Context(), cfg, names, cmd.InOrStdin(), cmd.ErrOrStderr(),
+				produce.Options{Strict: *strict, Rate: *rate, Unquoted: *unquoted, Skip: *skip})
+		}
 		if noArticle := (*files.NoArticleError)(nil); errors.As(err, &noArticle) && summary.Published == 0 {
 			return err
 		}

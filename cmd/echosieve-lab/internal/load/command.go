@@ -123,7 +123,7 @@ func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) 
 	case f.real && cfg.Kafka.CreateTopics: // all of them: the verdicts are read, too
 		err = servers.EnsureTopics(ctx, cfg.Kafka)
 	case f.real:
-		err = produce.Ready(ctx, cfg, nil, progress)
+		err = produce.Ready(ctx, cfg, progress)
 	default:
 		var inProcess *servers.Servers
 		if inProcess, err = servers.Start(); err == nil {

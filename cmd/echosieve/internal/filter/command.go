@@ -89,27 +89,13 @@ func Command() *cobra.Command {
 		"members that hold the time of an article, the best first")
 	unquoted := command.AddUnquotedFlag(cmd)
 	config.AddFlags(cmd.Flags(), "window", "recipe", "detection", "policy", "input")
-	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		wanted, err := topics(*only, cfg.Kafka.Topics.Possible != "")
 		if err != nil {
 			return err
 		}
-		if len(names) == 0 && files.OnTerminal(cmd.InOrStdin()) {
-			return errors.New("no file named, and standard input is a terminal; name files of " + files.HoldsArticles)
-		}
-		if len(names) == 0 {
-			names = []string{"-"}
-		}
-		for _, name := range names {
-			if name != "-" {
-				if err := files.Check(name, files.HoldsArticles); err != nil {
-					return err
-				}
-			}
+		if names, err = files.Named(names, cmd.InOrStdin()); err != nil {
+			return err
 		}
 		if *folder == "" && cmd.Flags().Changed("state") { // such as "$DIR", which is not set
 			return errors.New("--state is empty: name a folder")
@@ -119,8 +105,8 @@ func Command() *cobra.Command {
 			return err
 		}
 		defer r.index.Close()
-		r.input.names, r.input.stdin, r.input.times, r.input.lines = names, cmd.InOrStdin(), *times, *lines
-		r.input.unquoted = *unquoted
+		in := &r.input.Reader
+		in.Names, in.Stdin, in.Columns, in.Lines, in.Unquoted = names, cmd.InOrStdin(), *times, *lines, *unquoted
 		r.output.headersOnly, r.output.wanted = *headersOnly, wanted
 		if r.input.released, err = readReleases(*released, *marks); err != nil {
 			return err
@@ -133,7 +119,7 @@ func Command() *cobra.Command {
 			r.output.stories, r.output.decode.FindPublished = stories.NewFold(rules), true
 		}
 		return r.execute(cmd, p, *folder != "")
-	}
+	})
 	return cmd
 }
 
@@ -167,23 +153,23 @@ func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	} else {
 		r.input.began = begun
 	}
-	if err := r.output.open(cmd.OutOrStdout(), p, r.input.names); err != nil {
+	if err := r.output.open(cmd.OutOrStdout(), p, r.input.Names); err != nil {
 		return err
 	}
 	var page *os.File
 	if p.drops != "" {
-		if r.dropped, err = newDropped(r.judge, r.input.decode); err != nil {
+		if r.dropped, err = newDropped(r.judge, r.input.Input); err != nil {
 			return err
 		}
 		defer r.dropped.close()
-		if page, err = r.output.create(p.drops, r.input.names); err != nil {
+		if page, err = r.output.create(p.drops, r.input.Names); err != nil {
 			return fmt.Errorf("--html: %w", err)
 		}
 		if err := page.Truncate(0); err != nil {
 			return err
 		}
 	}
-	size := files.Size(r.input.names)
+	size := files.Size(r.input.Names)
 	stop := func() {}
 	if !files.OnTerminal(cmd.OutOrStdout()) { // else it would stand between the lines
 		stop = files.ShowLine(errOut, func(elapsed time.Duration) string { return r.progress(elapsed, size) })
@@ -194,7 +180,7 @@ func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 		err = r.output.writeStories()
 	}
 	if err == nil && page != nil {
-		err = r.dropped.write(page, r.input.names)
+		err = r.dropped.write(page, r.input.Names)
 	}
 	if err = errors.Join(err, r.output.close(err == nil)); errors.Is(err, syscall.EPIPE) {
 		return nil // nobody reads any more, as behind head

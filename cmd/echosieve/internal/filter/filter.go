@@ -53,7 +53,7 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 	}
 	r := &run{cfg: cfg, judge: told.NewJudge(cfg, made),
 		output: outputs{decode: cfg.Input.Config},
-		input:  input{decode: cfg.Input.Config, limit: cfg.Kafka.MaxMessageBytes}}
+		input:  input{Reader: files.Reader{Input: cfg.Input.Config, Limit: cfg.Kafka.MaxMessageBytes}}}
 	layout := cfg.IndexConfig(made.ID())
 	settings := memindex.Config{
 		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,

@@ -26,13 +26,8 @@ const (
 // run, and the line in which the article begins. Of several in one line each has the next number: two articles with
 // equal coordinates would be one, and no copies of each other.
 type input struct {
-	names    []string // "-" is standard input
-	stdin    io.Reader
-	decode   decode.Config
-	limit    int // of an article, in bytes
-	times    decode.TimeFields
-	lines    bool // each line is an article
-	unquoted bool // see files.Reader.Unquoted
+	files.Reader // its columns are those with the time of an article
+
 	released releases
 	runs     *runs     // nil: number 0
 	began    time.Time // when the file began to be read, in its first run
@@ -45,9 +40,9 @@ type input struct {
 
 // source is the name of the file in coordinates, for each name in its place.
 func (in *input) sources() []string {
-	sources := make([]string, len(in.names))
+	sources := make([]string, len(in.Names))
 	seen := map[string]int{}
-	for i, name := range in.names {
+	for i, name := range in.Names {
 		if sources[i] = filepath.ToSlash(filepath.Clean(name)); name == "-" {
 			sources[i] = "stdin"
 		}
@@ -70,9 +65,8 @@ type batch struct {
 // the error has the faults of all.
 func (in *input) read(ctx context.Context, out chan<- batch) error {
 	defer close(out)
-	sources, runs, last := in.sources(), map[int]*sourceRun{}, make([]int64, len(in.names))
-	r := &files.Reader{Names: in.names, Stdin: in.stdin, Limit: in.limit, Input: in.decode, Columns: in.times,
-		Lines: in.lines, Unquoted: in.unquoted, Through: func(r io.Reader) io.Reader { return files.Counting(r, &in.bytes) }}
+	sources, runs, last := in.sources(), map[int]*sourceRun{}, make([]int64, len(in.Names))
+	in.Through = func(r io.Reader) io.Reader { return files.Counting(r, &in.bytes) }
 	var ended []error
 	var b batch
 	send := func() {
@@ -84,7 +78,7 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 		}
 		b = batch{}
 	}
-	for a, err := range r.Articles(ctx) {
+	for a, err := range in.Articles(ctx) {
 		number := max(int64(a.Place), last[a.File]+1)
 		it, fault := record.Record{Value: bytes.Clone(a.Value), Coordinates: article.Coordinates{
 			Topic: sources[a.File], Offset: number}}, (*files.SkipError)(nil)
@@ -100,7 +94,7 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 			send()
 			continue
 		case skip.NoPage:
-			if in.noPages.Add(skip.Cause, r.At(a)); a.Idle {
+			if in.noPages.Add(skip.Cause, in.At(a)); a.Idle {
 				send()
 			}
 			continue
@@ -143,7 +137,7 @@ func (in *input) takeUp(run *sourceRun, it *record.Record) (*sourceRun, error) {
 
 // timeOf returns the time of an article: its own or, of an undated one, that of the article before it.
 func (in *input) timeOf(a files.Article) (at, undated time.Time) {
-	at, unread := in.times.Find(a.Value)
+	at, unread := decode.TimeFields(in.Columns).Find(a.Value)
 	if unread != "" {
 		in.unread.Add(decode.TimeForm(unread), unread)
 	}

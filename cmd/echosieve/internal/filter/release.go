@@ -41,7 +41,7 @@ func (r releases) apply(in *input, it *record.Record) {
 	if len(r) == 0 {
 		return
 	}
-	content, _ := in.decode.Decode(it)
+	content, _ := in.Input.Decode(it)
 	if !r[it.String()] && !r[content.ID] {
 		return
 	}
