@@ -94,7 +94,7 @@ func (p Pair) write(b *bufio.Writer) {
 		`<button data-key="v">version</button></span></header>
 <p>%s</p>
 `, attribute(p.Kind()), attribute(p.Publishers()), attribute(p.Earlier.ID), attribute(p.Later.ID),
-		attribute(p.Earlier.Record), attribute(p.Later.Record), attribute(Saved(p.Earlier)), attribute(Saved(p.Later)),
+		attribute(p.Earlier.Record), attribute(p.Later.Record), attribute(saved(p.Earlier)), attribute(saved(p.Later)),
 		shown(p.Kind()), shown(p.Figures()), shown(p.Why))
 	p.writeNews(b)
 	fmt.Fprint(b, `<div class="sides">`)

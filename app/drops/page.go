@@ -5,12 +5,60 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
+	"time"
 
 	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/changes"
 )
+
+// Most is the number of drops that a page shows.
+const Most = 2000
+
+// Drop is an article that was dropped as a copy, or marked as possibly one.
+type Drop struct {
+	Input   article.Coordinates
+	Time    time.Time
+	Verdict article.Verdict
+	Output  *told.Output // of a running service; nil for an article of a file
+}
+
+// sure says how much of the article its original has, in percent: of a dropped article with little of it, a reader
+// loses most. Classic recipes tell no shares: there the nearest fingerprint is the surest.
+func (d *Drop) sure() int {
+	if d.Verdict.Similarity == 0 {
+		return 100 - d.Verdict.Distance
+	}
+	return int(d.Verdict.Contained)
+}
+
+// Weakest keeps the least sure of the drops that it is offered, and of equally sure ones the newest.
+type Weakest struct {
+	All  int // drops that were offered
+	list []Drop
+}
+
+// Offer adds a drop. Verdicts without an original are none, nor are copies that the policy has sent to unique.
+func (w *Weakest) Offer(d Drop) {
+	v := &d.Verdict
+	if !v.HasOriginal() || v.Kind.IsCopy() && v.Destination == article.ToUnique {
+		return
+	}
+	w.All++
+	if w.list = append(w.list, d); len(w.list) == 2*Most {
+		w.list = w.List()
+	}
+}
+
+// List returns at most Most drops, the least sure first.
+func (w *Weakest) List() []Drop {
+	slices.SortStableFunc(w.list, func(a, b Drop) int {
+		return cmp.Or(cmp.Compare(a.sure(), b.sure()), b.Time.Compare(a.Time))
+	})
+	return w.list[:min(len(w.list), Most)]
+}
 
 // Pair is a drop beside its original.
 type Pair struct {
@@ -21,8 +69,8 @@ type Pair struct {
 	New            *changes.Changes
 }
 
-// NewPair compares a dropped article with its original, as far as their texts are known.
-func NewPair(judge *told.Judge, earlier, later told.Article, v article.Verdict) Pair {
+// newPair compares a dropped article with its original, as far as their texts are known.
+func newPair(judge *told.Judge, earlier, later told.Article, v article.Verdict) Pair {
 	version := judge.Version(&earlier, &later, &v)
 	p := Pair{Earlier: earlier, Later: later, Verdict: v, Why: version.Says, New: version.Changes}
 	if p.New != nil {
@@ -54,8 +102,8 @@ func (p Pair) Figures() string {
 
 func percent(s article.Share) string { return fmt.Sprint(int(s)) }
 
-// Saved is an article as a file of marks holds it: an object that every command reads without settings.
-func Saved(a told.Article) string {
+// saved is an article as a file of marks holds it: an object that every command reads without settings.
+func saved(a told.Article) string {
 	if a.Gone != "" {
 		return ""
 	}
@@ -75,13 +123,24 @@ type Page struct {
 	Pairs []Pair   // the least sure first
 }
 
-// Lead says in the first lines of a page what it shows: of how many articles, how many were dropped or marked.
-func Lead(articles string, all, shown int) []string {
-	lines := []string{fmt.Sprintf("%s; %d dropped as copies or marked as possible ones.", articles, all)}
-	if shown < all {
-		lines[0] += fmt.Sprintf(" The page has the %d of which their original has least.", shown)
+// NewPage returns the page of the weakest drops among so many articles. both finds a drop and its original.
+func NewPage(title string, articles int, weakest *Weakest, judge *told.Judge,
+	both func(*Drop) (earlier, later told.Article, err error)) (*Page, error) {
+	p := &Page{Title: title}
+	for _, drop := range weakest.List() {
+		earlier, later, err := both(&drop)
+		if err != nil {
+			return nil, err
+		}
+		p.Pairs = append(p.Pairs, newPair(judge, earlier, later, drop.Verdict))
 	}
-	return append(lines, "First stand the articles of which their original has least, then the newest. Left is the "+
-		"original, right the article; marked is what only one of them has, greyed what is not compared because the "+
-		"publisher repeats it.")
+	said := fmt.Sprintf("%s; %d dropped as copies or marked as possible ones.", visible.Count(articles, "article"),
+		weakest.All)
+	if kept := len(p.Pairs); kept < weakest.All {
+		said += fmt.Sprintf(" The page has the %d of which their original has least.", kept)
+	}
+	p.Lead = []string{said, "First stand the articles of which their original has least, then the newest. Left is the " +
+		"original, right the article; marked is what only one of them has, greyed what is not compared because the " +
+		"publisher repeats it."}
+	return p, nil
 }

@@ -9,7 +9,6 @@ import (
 
 	"echosieve/app/drops"
 	"echosieve/app/told"
-	"echosieve/app/visible"
 	"echosieve/pipeline/article"
 )
 
@@ -29,19 +28,15 @@ func (e *explainer) writeDrops(ctx context.Context, unique, file string, since t
 			return "", err
 		}
 	}
-	page := drops.Page{Title: fmt.Sprintf("Dropped articles of the last %s", since)}
-	for _, drop := range weakest.List() {
-		later, err := e.reader.ArticleOf(ctx, drop.Output)
-		if err != nil && later.Gone == "" {
-			return "", err
-		}
-		earlier, err := e.reader.Article(ctx, drop.Verdict.Original)
-		if err != nil && earlier.Gone == "" {
-			return "", err
-		}
-		page.Pairs = append(page.Pairs, drops.NewPair(e.judge, earlier, later, drop.Verdict))
+	page, err := drops.NewPage(fmt.Sprintf("Dropped articles of the last %s", since), read, &weakest, e.judge,
+		func(d *drops.Drop) (earlier, later told.Article, _ error) { // articles that are gone say why
+			later, _ = e.reader.ArticleOf(ctx, d.Output)
+			earlier, _ = e.reader.Article(ctx, d.Verdict.Original)
+			return earlier, later, nil
+		})
+	if err != nil {
+		return "", err
 	}
-	page.Lead = drops.Lead(visible.Count(read, "article"), weakest.All, len(page.Pairs))
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return "", fmt.Errorf("%w; name a file that can be written after --html", err)

@@ -9,7 +9,6 @@ import (
 
 	"echosieve/app/drops"
 	"echosieve/app/told"
-	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -79,18 +78,16 @@ func (d *dropped) article(ref article.Ref) (told.Article, error) {
 
 // write writes the page.
 func (d *dropped) write(w io.Writer, names []string) error {
-	page := drops.Page{Title: "Dropped articles of " + strings.Join(names, ", ")}
-	for _, drop := range d.weakest.List() {
-		later, err := d.article(article.Ref{Coordinates: drop.Input})
-		if err != nil {
-			return err
-		}
-		earlier, err := d.article(drop.Verdict.Original)
-		if err != nil {
-			return err
-		}
-		page.Pairs = append(page.Pairs, drops.NewPair(d.judge, earlier, later, drop.Verdict))
+	title := "Dropped articles of " + strings.Join(names, ", ")
+	page, err := drops.NewPage(title, len(d.places), &d.weakest, d.judge,
+		func(drop *drops.Drop) (earlier, later told.Article, err error) {
+			if later, err = d.article(article.Ref{Coordinates: drop.Input}); err == nil {
+				earlier, err = d.article(drop.Verdict.Original)
+			}
+			return earlier, later, err
+		})
+	if err != nil {
+		return err
 	}
-	page.Lead = drops.Lead(visible.Count(len(d.places), "article"), d.weakest.All, len(page.Pairs))
 	return page.Write(w)
 }
