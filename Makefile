@@ -41,7 +41,7 @@ help: ## show this list
 # GOGC is the compiler's: with a larger heap it takes a fifth less CPU time.
 build: ## build bin/echosieve, the service, and bin/echosieve-lab, both static and without a C++ compiler
 	mkdir -p bin
-	$(PLAIN) GOGC=400 go build -ldflags '-s -w -X echosieve/app/build.version=$(VERSION)' -o bin/ $(PROGRAMS)
+	$(PLAIN) GOGC=400 go build -ldflags '-s -w -X echosieve/app/command.version=$(VERSION)' -o bin/ $(PROGRAMS)
 
 release: ## what is published for VERSION, in bin/release: archives, Debian packages, bills of materials, checksums
 	deploy/release/build.sh $(VERSION) bin/release

@@ -12,7 +12,6 @@ import (
 	"os/signal"
 	"syscall"
 
-	"echosieve/app/build"
 	"echosieve/app/config"
 	"echosieve/app/visible"
 
@@ -147,25 +146,4 @@ func PrintJSON(w io.Writer, v any) error {
 		_, err = w.Write(data)
 	}
 	return err
-}
-
-// Version returns the command that prints what the program was built from.
-func Version() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "version",
-		Short: "Print what this binary was built from",
-		Args:  NoArgs,
-	}
-	asJSON := AddJSONFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return printVersion(cmd, *asJSON) }
-	return cmd
-}
-
-// printVersion prints one line, for the command version and for the flag --version of the program. Cobra's
-// own flag would print less.
-func printVersion(cmd *cobra.Command, asJSON bool) error {
-	b := build.Read()
-	return Print(cmd, asJSON, b, func() string {
-		return fmt.Sprintf("%s %s (%s, %s, %s)\n", cmd.Root().Name(), b.Version, b.Revision, b.Go, b.Platform)
-	})
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"echosieve/app/build"
+	"echosieve/app/command"
 	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -208,7 +208,7 @@ func (c *Console) serveFeed(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer c.feed.leave(p)
-	first.Version, first.Recipe = build.Version(), c.recipe
+	first.Version, first.Recipe = command.ThisBuild().Version, c.recipe
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("X-Accel-Buffering", "no") // nginx would hold the events back
 	// send sends one event (HTML standard, section 9.2). After an error the client is gone.

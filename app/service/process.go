@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/app/access"
-	"echosieve/app/build"
+	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/registry"
 	"echosieve/consumer/learning"
@@ -125,7 +125,7 @@ const buildInfo = "echosieve_build_info"
 // registerBuildInfo registers the metric echosieve_build_info. Its value is always 1; its labels name
 // version, recipe and index, and say whether this is a shadow.
 func (p *process) registerBuildInfo(index string) {
-	b := build.Read()
+	b := command.ThisBuild()
 	promauto.With(p.registry).NewGauge(prometheus.GaugeOpts{
 		Name: buildInfo,
 		Help: "Always 1; the labels name version, recipe and index.",

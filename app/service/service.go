@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strconv"
 
-	"echosieve/app/build"
+	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/console"
 	"echosieve/app/otlp"
@@ -125,7 +125,7 @@ func (s *Service) open() (err error) {
 	s.consumer.KeepLabels(labels{handover, &refill.Follower{Config: cfg, Handover: handover, Marks: admin.New(s.index),
 		Pipeline: quiet, Log: s.log.With("component", "index")}, s.index.Losses(), s.reporter})
 	s.consumer.WarnWith(func(kind, text string) { s.health.warn("kafka", kind, text) })
-	tracing, err := otlp.New(build.Version(), s.registry, s.log.With("component", "tracing"))
+	tracing, err := otlp.New(command.ThisBuild().Version, s.registry, s.log.With("component", "tracing"))
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (s *Service) newHandler() (consumer.Handler, error) {
 // nil. It returns an error if something fails permanently.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.Close()
-	s.log.Info("starting", "version", build.Version(), "recipe", s.recipeID, "input", s.cfg.Kafka.Topics.Inputs,
+	s.log.Info("starting", "version", command.ThisBuild().Version, "recipe", s.recipeID, "input", s.cfg.Kafka.Topics.Inputs,
 		"group", s.cfg.Kafka.Group, "brokers", s.cfg.Kafka.Brokers, "redis", s.cfg.Redis.Addrs,
 		"window", s.cfg.Window, "http", s.HTTPAddr())
 	if s.cfg.IsShadow() {

@@ -18,7 +18,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"echosieve/app/build"
+	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/storylist"
 	"echosieve/app/told"
@@ -103,7 +103,7 @@ func (s *Stories) Run(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
-	s.log.Info("starting stories", "version", build.Version(), "topic", s.role.Topic, "http", s.listener.Addr())
+	s.log.Info("starting stories", "version", command.ThisBuild().Version, "topic", s.role.Topic, "http", s.listener.Addr())
 	versions, err := s.newVersions()
 	if err != nil {
 		return err

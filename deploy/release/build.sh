@@ -54,7 +54,7 @@ for arch in "${architectures[@]}"; do
 	name=echosieve-$version-linux-$arch
 	tree=$work/$name
 	mkdir -p "$tree/man/man1" "$tree/completions"
-	GOOS=linux GOARCH=$arch go build -trimpath -ldflags "-s -w -X echosieve/app/build.version=$version" -o "$tree/" ./cmd/...
+	GOOS=linux GOARCH=$arch go build -trimpath -ldflags "-s -w -X echosieve/app/command.version=$version" -o "$tree/" ./cmd/...
 	cp -R "$work"/share/. LICENSE NOTICE deploy/release/package/echosieve.service "$tree/"
 	cp "$work"/man/*.1 "$tree/man/man1/"
 	cp "$work"/completions/* "$tree/completions/"
@@ -78,7 +78,7 @@ for arch in "${architectures[@]}"; do
 		--packager rpm --target "$out/echosieve-$PACKAGE_VERSION-1.$machine.rpm" >&2
 done
 if (($# == 2)); then
-	GOOS=darwin GOARCH=arm64 go build -trimpath -ldflags "-s -w -X echosieve/app/build.version=$version" \
+	GOOS=darwin GOARCH=arm64 go build -trimpath -ldflags "-s -w -X echosieve/app/command.version=$version" \
 		-o "$work/darwin/" ./cmd/echosieve
 	wheel "$work/darwin/echosieve" macosx_12_0_arm64
 fi

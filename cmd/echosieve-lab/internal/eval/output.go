@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"echosieve/app/build"
 	"echosieve/app/command"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 )
@@ -43,7 +42,7 @@ func (o *output[T]) validate() error {
 func (o *output[T]) show(out io.Writer, result T, recipeID string, files ...string) error {
 	if o.html != "" {
 		var page bytes.Buffer
-		about := report.About{Recipe: recipeID, Version: build.Version(), Files: files}
+		about := report.About{Recipe: recipeID, Version: command.ThisBuild().Version, Files: files}
 		if err := o.report(result, true).Page(&page, about); err != nil {
 			return fmt.Errorf("report: %w", err)
 		}
