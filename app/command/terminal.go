@@ -31,14 +31,23 @@ func NewTable(header ...any) table.Writer {
 // indented like the text behind its label, which ends with two spaces or more: "only in A     this, that".
 // Words are never cut, so that paths and addresses can be copied.
 func Fit(s string) string {
-	var b strings.Builder
-	for line := range strings.Lines(s) {
-		body := strings.TrimSuffix(line, "\n")
-		b.WriteString(fitLine(body))
-		b.WriteString(line[len(body):])
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		if columnsOf(line) <= Columns {
+			continue
+		}
+		indent := "  "
+		if label := strings.Index(line, "  "); label >= 0 && label < Columns/3 {
+			rest := strings.TrimLeft(line[label:], " ")
+			indent = strings.Repeat(" ", columnsOf(line)-columnsOf(rest))
+		}
+		lines[i] = breakLine(line, indent)
 	}
-	return b.String()
+	return strings.Join(lines, "\n")
 }
+
+// columnsOf is the width of a text, without the sequences that color it.
+var columnsOf = text.StringWidthWithoutEscSequences
 
 // proseEnds matches the end of a line whose paragraph goes on in the next line.
 var proseEnds = regexp.MustCompile(`([^\n])\n([^ \n])`)
@@ -55,33 +64,17 @@ func fitProse(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-func fitLine(line string) string {
-	if text.StringWidthWithoutEscSequences(line) <= Columns {
-		return line
-	}
-	indent := "  "
-	if label := strings.Index(line, "  "); label >= 0 && label < Columns/3 {
-		rest := strings.TrimLeft(line[label:], " ")
-		indent = strings.Repeat(" ", text.StringWidthWithoutEscSequences(line)-text.StringWidthWithoutEscSequences(
-			rest))
-	}
-	return breakLine(line, indent)
-}
-
 // breakLine breaks a line between words, and begins each further line with indent.
 func breakLine(line, indent string) string {
 	var b strings.Builder
-	start, end, column := 0, 0, 0 // of the part of the line that is not written yet, in bytes, and its width
-	for i, word := range strings.SplitAfter(line, " ") {
-		width := text.StringWidthWithoutEscSequences(word)
-		if i > 0 && column > len(indent) &&
-			column+text.StringWidthWithoutEscSequences(strings.TrimRight(word, " ")) > Columns {
-			b.WriteString(strings.TrimRight(line[start:end], " ") + "\n" + indent)
-			start, column = end, len(indent)
+	last, column := "", 0
+	for word := range strings.SplitAfterSeq(line, " ") {
+		if column > len(indent) && column+columnsOf(strings.TrimRight(word, " ")) > Columns {
+			b.WriteString(strings.TrimRight(last, " ") + "\n" + indent)
+			last, column = "", len(indent)
 		}
-		end += len(word)
-		column += width
+		last += word
+		column += columnsOf(word)
 	}
-	b.WriteString(line[start:])
-	return b.String()
+	return b.String() + last
 }

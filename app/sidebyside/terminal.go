@@ -52,15 +52,10 @@ func (t Terminal) Render(runs []changes.Run) string {
 			continue
 		}
 		left, right := t.wrap(r.left, "[-", "-]", text.FgRed, width), t.wrap(r.right, "{+", "+}", text.FgGreen, width)
-		for i := range max(len(left), len(right)) {
-			var l, r string
-			if i < len(left) {
-				l = left[i]
-			}
-			if i < len(right) {
-				r = right[i]
-			}
-			b.WriteString(strings.TrimRight(text.Pad(l, width, ' ')+separator+r, " ") + "\n")
+		n := max(len(left), len(right))
+		left, right = append(left, make([]string, n-len(left))...), append(right, make([]string, n-len(right))...)
+		for i := range n {
+			b.WriteString(strings.TrimRight(text.Pad(left[i], width, ' ')+separator+right[i], " ") + "\n")
 		}
 	}
 	return b.String()

@@ -92,16 +92,12 @@ func JSON(data []byte) []byte {
 	}
 	var b strings.Builder
 	for _, r := range text {
-		switch {
-		case r == '\n', r == '\t', r == '\r': // between the values; within strings they are escaped already
+		if !hidden(r) || r == '\n' || r == '\t' || r == '\r' { // between the values; within strings they are escaped already
 			b.WriteRune(r)
-		case !hidden(r):
-			b.WriteRune(r)
-		case r > 0xffff:
-			high, low := utf16.EncodeRune(r)
-			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&b, `\u%04x`, unit)
 		}
 	}
 	return []byte(b.String())

@@ -29,30 +29,22 @@ var colour = regexp.MustCompile(`^\x1b\[[0-9;]*m`)
 func (w *Writer) Write(data []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	text := w.rest + string(data)
-	end := len(text)
-	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
-		if last := text[len(text)-n:]; utf8.RuneStart(last[0]) {
-			if !utf8.FullRuneInString(last) {
-				end -= n
-			}
-			break
-		}
-	}
-	w.rest = text[end:]
-	if _, err := io.WriteString(w.out, seen(text[:end])); err != nil {
+	text, rest := seen(w.rest + string(data))
+	w.rest = rest
+	if _, err := io.WriteString(w.out, text); err != nil {
 		return 0, err
 	}
 	return len(data), nil
 }
 
-// seen returns lines of text in which nothing is hidden.
-func seen(text string) string {
+// seen returns lines of text in which nothing is hidden. rest is the beginning of a character at the end.
+func seen(text string) (shown, rest string) {
 	if isPlain(text, true) {
-		return text
+		return text, ""
 	}
 	var b strings.Builder
-	for i := 0; i < len(text); {
+	i := 0
+	for utf8.FullRuneInString(text[i:]) {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		sequence := ""
 		if r == '\x1b' {
@@ -69,7 +61,7 @@ func seen(text string) string {
 		}
 		i += size
 	}
-	return b.String()
+	return b.String(), text[i:]
 }
 
 // Terminal returns the terminal that a stream of a command is, also behind a Writer, and whether it is one.
