@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"echosieve/app/command"
-	"echosieve/app/release"
 	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/pipeline"
@@ -212,11 +211,7 @@ func (c *Console) serveRelease(ctx context.Context, w http.ResponseWriter, r *ht
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	var done release.Released
-	o, err := c.release.Find(ctx, at.String(), time.Time{})
-	if err == nil {
-		done, err = c.release.Release(ctx, o, false)
-	}
+	done, err := c.release.Release(ctx, at.String(), time.Time{}, false)
 	switch refused := (*command.AnswerError)(nil); {
 	case errors.As(err, &refused):
 		http.Error(w, refused.Text, http.StatusConflict)

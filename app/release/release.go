@@ -69,14 +69,14 @@ type Released struct {
 	Already bool   `json:"already"`            // an earlier call has released it
 }
 
-// Find is that of told.Reader.
-func (r *Releaser) Find(ctx context.Context, name string, since time.Time) (*told.Output, error) {
-	return r.reader.Find(ctx, name, since)
-}
-
-// Release publishes the record of a dropped article again, unless an earlier call has done so. With dry it writes
-// nothing. An article that cannot be released gives a *command.AnswerError, which says why.
-func (r *Releaser) Release(ctx context.Context, o *told.Output, dry bool) (Released, error) {
+// Release publishes the record of a dropped article again, unless an earlier call has done so. The article is named as
+// for told.Reader.Find. With dry it writes nothing. An article that cannot be released gives a *command.AnswerError,
+// which says why.
+func (r *Releaser) Release(ctx context.Context, name string, since time.Time, dry bool) (Released, error) {
+	o, err := r.reader.Find(ctx, name, since)
+	if err != nil {
+		return Released{}, err
+	}
 	done := Released{Record: o.Input.String(), Output: o.Record.String()}
 	if of, ok := pipeline.ReleaseOf(&o.Record); ok && o.Record.Topic == r.cfg.Kafka.Topics.Unique { // found by its id
 		done.Record, done.New, done.Already = of.String(), done.Record, true

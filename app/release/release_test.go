@@ -47,9 +47,7 @@ func TestRelease(t *testing.T) {
 	published := len(all)
 	for i, step := range []string{"", release.StepMarked, release.StepPublished, ""} {
 		name := all[1+i]
-		o, err := r.Find(t.Context(), name, time.Time{})
-		require.NoError(t, err)
-		dry, err := r.Release(t.Context(), o, true)
+		dry, err := r.Release(t.Context(), name, time.Time{}, true)
 		require.NoError(t, err)
 		require.Empty(t, dry.New)
 		if step != "" {
@@ -59,14 +57,14 @@ func TestRelease(t *testing.T) {
 				}
 				return nil
 			})
-			_, err = r.Release(t.Context(), o, false)
+			_, err = r.Release(t.Context(), name, time.Time{}, false)
 			require.ErrorIs(t, err, errKilled)
 			r.OnPassed(func(string) error { return nil })
 		}
-		done, err := r.Release(t.Context(), o, false)
+		done, err := r.Release(t.Context(), name, time.Time{}, false)
 		require.NoError(t, err)
 		require.Equal(t, step == release.StepPublished, done.Already)
-		again, err := r.Release(t.Context(), o, false)
+		again, err := r.Release(t.Context(), name, time.Time{}, false)
 		require.NoError(t, err)
 		require.True(t, again.Already)
 		require.Equal(t, done.New, again.New)
@@ -79,9 +77,7 @@ func TestRelease(t *testing.T) {
 					kafkatest.Header(out, "echosieve-release"), kafkatest.Header(out, "echosieve-root")})
 			}
 		}
-		o, err = r.Find(t.Context(), done.New, time.Time{}) // as the id finds it
-		require.NoError(t, err)
-		again, err = r.Release(t.Context(), o, false)
+		again, err = r.Release(t.Context(), done.New, time.Time{}, false) // as the id finds it
 		require.NoError(t, err)
 		require.Equal(t, []any{name, done.New, true}, []any{again.Record, again.New, again.Already})
 	}
@@ -100,16 +96,14 @@ func TestRelease(t *testing.T) {
 		}
 	}
 	require.Equal(t, 4, unique)
-	o, err := r.Find(t.Context(), all[0], time.Time{})
-	require.NoError(t, err)
 	var refused *command.AnswerError
-	_, err = r.Release(t.Context(), o, false)
+	_, err := r.Release(t.Context(), all[0], time.Time{}, false)
 	require.ErrorAs(t, err, &refused)
 	require.Contains(t, refused.Text, "nothing was dropped")
-	_, err = r.Find(t.Context(), "nobody", time.Now().Add(-time.Hour))
+	_, err = r.Release(t.Context(), "nobody", time.Now().Add(-time.Hour), false)
 	require.ErrorAs(t, err, &refused)
 	w.Delete(t, "articles", 1, 1)
-	o, err = r.Find(t.Context(), "b", time.Now().Add(-2*time.Hour))
+	latest, err := r.Release(t.Context(), "b", time.Now().Add(-2*time.Hour), true)
 	require.NoError(t, err)
-	require.Equal(t, second, o.Input.String(), "the latest with the id")
+	require.Equal(t, second, latest.Record, "the latest with the id")
 }

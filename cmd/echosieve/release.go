@@ -39,7 +39,6 @@ func newReleaseCommand() *cobra.Command {
 		GroupID: groupVerdicts,
 		Example: `  echosieve release --config echosieve.yaml articles-duplicate/0/1517
   echosieve release --config echosieve.yaml --from marks.tsv --dry-run`,
-		Args: cobra.ArbitraryArgs,
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	from := cmd.Flags().String("from", "", "`file` of marks: release what is marked as wrong")
@@ -88,11 +87,7 @@ func releaseAll(cmd *cobra.Command, r *release.Releaser, names []string, since t
 ) {
 	var refused []string
 	for _, name := range names {
-		var done release.Released
-		o, err := r.Find(cmd.Context(), name, since)
-		if err == nil {
-			done, err = r.Release(cmd.Context(), o, dry)
-		}
+		done, err := r.Release(cmd.Context(), name, since, dry)
 		if answer := (*command.AnswerError)(nil); errors.As(err, &answer) {
 			refused = append(refused, answer.Text)
 			continue

@@ -38,10 +38,9 @@ type run struct {
 
 // counts are of the articles whose lines are written. They are read while the run goes on.
 type counts struct {
-	topics      [article.DestinationCount]atomic.Int64
-	exact, near atomic.Int64
-	// possible counts the verdict. Of these articles, news brings something new to an earlier one of its publisher.
-	possible, news atomic.Int64
+	topics [article.DestinationCount]atomic.Int64
+	kinds  [article.Possible + 1]atomic.Int64
+	news   atomic.Int64 // of the possible ones: brings something new to an earlier article of its publisher
 }
 
 // newRun returns a run with the pipeline of the service on an index in memory or, with a folder's name, in that folder.
@@ -167,16 +166,9 @@ func (r *run) decide(batch *pipeline.Batch, faults []*files.SkipError) error {
 
 func (c *counts) add(out *pipeline.Output) {
 	c.topics[out.Destination].Add(1)
-	switch out.Verdict.Kind {
-	case article.Exact:
-		c.exact.Add(1)
-	case article.Near:
-		c.near.Add(1)
-	case article.Possible:
-		c.possible.Add(1)
-		if out.Verdict.Reason == article.ReasonPublisher {
-			c.news.Add(1)
-		}
+	c.kinds[out.Verdict.Kind].Add(1)
+	if out.Verdict.Kind == article.Possible && out.Verdict.Reason == article.ReasonPublisher {
+		c.news.Add(1)
 	}
 }
 
@@ -190,8 +182,8 @@ func (c *counts) total() (n int64) {
 // progress is the state of the run in one line. total is the size of the input in bytes, -1 if unknown.
 func (r *run) progress(elapsed time.Duration, total int64) string {
 	c := &r.counts
-	said := fmt.Sprintf("%d read, %s, %d dead", c.total(), visible.Count(c.exact.Load()+c.near.Load(), "copy"),
-		c.topics[article.ToDead].Load())
+	copies := c.kinds[article.Exact].Load() + c.kinds[article.Near].Load()
+	said := fmt.Sprintf("%d read, %s, %d dead", c.total(), visible.Count(copies, "copy"), c.topics[article.ToDead].Load())
 	return files.Pace(said, c.total(), elapsed, r.input.bytes.Load(), total)
 }
 
@@ -206,10 +198,9 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 		topics = append(topics, fmt.Sprintf("%d %s", c.topics[to].Load(), to))
 	}
 	fmt.Fprintf(w, "%s in %.1f s (%.0f/s): %s; copies: %d exact, %d near; possible copies: %d, %d of them news of the "+
-		"same publisher\n", visible.Count(c.total(), "article"),
-		elapsed.Seconds(),
-		float64(c.total())/max(elapsed.Seconds(), 1e-3), strings.Join(topics, ", "), c.exact.Load(), c.near.Load(),
-		c.possible.Load(), c.news.Load())
+		"same publisher\n", visible.Count(c.total(), "article"), elapsed.Seconds(),
+		float64(c.total())/max(elapsed.Seconds(), 1e-3), strings.Join(topics, ", "), c.kinds[article.Exact].Load(),
+		c.kinds[article.Near].Load(), c.kinds[article.Possible].Load(), c.news.Load())
 	if n := r.output.notUTF8; n > 0 {
 		fmt.Fprintf(w, "%s with bytes that are no UTF-8: these are U+FFFD in the output\n", visible.Count(n, "article"))
 	}

@@ -106,7 +106,7 @@ func (in *input) read(ctx context.Context, out chan<- batch) error {
 		if runs[a.File], err = in.takeUp(runs[a.File], &it); err != nil {
 			return err
 		}
-		in.released.apply(in, &it)
+		in.released.apply(in.Input, &it)
 		it.Time, it.Undated = in.timeOf(a)
 		last[a.File] = number
 		b.records, b.faults, b.size = append(b.records, it), append(b.faults, fault), b.size+it.Size()

@@ -21,14 +21,16 @@ type outputs struct {
 	decode      decode.Config
 	headersOnly bool
 	wanted      [article.DestinationCount]bool
-	writers     [article.DestinationCount]*bufio.Writer
+	writers     [toStories + 1]*bufio.Writer
 	files       []*os.File
 	line        []byte
 
-	notUTF8     int           // lines with bytes that are no UTF-8
-	stories     *stories.Fold // nil: nobody asks for stories
-	storyWriter *bufio.Writer
+	notUTF8 int           // lines with bytes that are no UTF-8
+	stories *stories.Fold // nil: nobody asks for stories
 }
+
+// toStories is the place of the stories behind the topics.
+const toStories = article.DestinationCount
 
 // paths are the files for topics, where empty stands for standard output, and for stories and
 // drops, where empty stands for none.
@@ -44,7 +46,7 @@ func (o *outputs) open(stdout io.Writer, p paths, inputs []string) error {
 		{"unique", p.unique, []article.Destination{article.ToUnique, article.ToPossible}},
 		{"duplicate", p.duplicate, []article.Destination{article.ToDuplicate}},
 		{"dead", p.dead, []article.Destination{article.ToDead}},
-		{"stories", p.stories, nil},
+		{"stories", p.stories, []article.Destination{toStories}},
 	} {
 		w := standard
 		if to.path != "" && to.path != "-" {
@@ -53,9 +55,6 @@ func (o *outputs) open(stdout io.Writer, p paths, inputs []string) error {
 				return fmt.Errorf("--%s: %w", to.flag, err)
 			}
 			w = bufio.NewWriterSize(f, 1<<18)
-		}
-		if to.topics == nil {
-			o.storyWriter = w
 		}
 		for _, topic := range to.topics {
 			o.writers[topic] = w
@@ -145,9 +144,9 @@ func (o *outputs) writeStories() error {
 		if err != nil {
 			return err
 		}
-		_, _ = o.storyWriter.Write(append(line, '\n')) // Flush returns its error
+		_, _ = o.writers[toStories].Write(append(line, '\n')) // Flush returns its error
 	}
-	return o.storyWriter.Flush()
+	return o.flush()
 }
 
 // flush hands all lines to the files.

@@ -7,6 +7,7 @@ import (
 	"echosieve/app/drops"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
+	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
 )
 
@@ -37,11 +38,11 @@ func readReleases(names []string, marks string) (releases, error) {
 
 // apply gives the record the header of a release if its article is one of them. The header names the id in place of
 // coordinates, which are others in each run: an article is released once.
-func (r releases) apply(in *input, it *record.Record) {
+func (r releases) apply(input decode.Config, it *record.Record) {
 	if len(r) == 0 {
 		return
 	}
-	content, _ := in.Input.Decode(it)
+	content, _ := input.Decode(it)
 	if !r[it.String()] && !r[content.ID] {
 		return
 	}

@@ -148,11 +148,10 @@ func learntBefore(index *memindex.Index, keep bool) (*learnt.InOrder, error) {
 	if !keep {
 		return known, nil
 	}
-	note, kept := index.Note(learntKey)
-	if !kept {
-		return known, nil
+	if note, kept := index.Note(learntKey); kept {
+		return known, known.Restore([]byte(note))
 	}
-	return known, known.Restore([]byte(note))
+	return known, nil
 }
 
 // garbage is the memory that may wait for the garbage collector beside what a run holds, in bytes.
