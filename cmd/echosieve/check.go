@@ -48,10 +48,9 @@ type checker struct {
 
 func newCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "check",
-		Short:   "Check Kafka, Redis and the settings, and print remedies",
-		GroupID: groupService,
-		Long:    checkHelp,
+		Use:   "check",
+		Short: "Check Kafka, Redis and the settings, and print remedies",
+		Long:  checkHelp,
 		Example: `  echosieve check --config echosieve.yaml
   echosieve check --config echosieve.yaml --shadow`,
 		Args: command.NoArgs,

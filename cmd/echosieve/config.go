@@ -10,9 +10,8 @@ import (
 
 func newConfigCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "config",
-		Short:   "Print the configuration or a reference of all settings",
-		GroupID: groupService,
+		Use:   "config",
+		Short: "Print the configuration or a reference of all settings",
 	}
 	cmd.AddCommand(newConfigPrintCommand(), newConfigReferenceCommand())
 	return cmd

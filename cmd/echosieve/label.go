@@ -22,7 +22,6 @@ func newLabelCommand() *cobra.Command {
 	var l stories.Label
 	cmd := &cobra.Command{
 		Use: "label TOPIC/PARTITION/OFFSET|ID", Short: "Mark a story as retracted, false, corrected or embargoed",
-		GroupID: groupVerdicts,
 		Long: `Label publishes a label for the story of an article, also of a dropped copy. The article is named as for
 "echosieve release". "echosieve stories --labels TOPIC" reads the labels, and the records of stories tell them.
 

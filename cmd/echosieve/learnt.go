@@ -23,9 +23,8 @@ import (
 
 func newLearntCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "learnt",
-		GroupID: groupVerdicts,
-		Short:   "List the sentences that publishers repeat, which are left out",
+		Use:   "learnt",
+		Short: "List the sentences that publishers repeat, which are left out",
 		Long: `Learnt lists the sentences that five different articles of a publisher have had within 30 days. They are left
 out of its articles that come later, from the begin on. A publisher * stands for all. "learnt never" ends that.`,
 		Example: `  echosieve learnt --config echosieve.yaml

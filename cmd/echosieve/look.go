@@ -28,7 +28,6 @@ an article.`
 func newLookCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "look FILE", Short: "Print the verdict that an article would get now", Long: lookHelp,
-		GroupID: groupVerdicts,
 		Example: `  echosieve look article.json --config echosieve.yaml
   curl -s https://news.example/article.json | echosieve look - --config echosieve.yaml --json`,
 		Args: command.Wants(1, "one file with articles"),

@@ -43,10 +43,9 @@ line was an article.`
 
 func newProduceCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "produce [FILE...]",
-		Short:   "Publish articles from files into the input topic",
-		GroupID: groupService,
-		Long:    produceHelp,
+		Use:   "produce [FILE...]",
+		Short: "Publish articles from files into the input topic",
+		Long:  produceHelp,
 		Example: `  echosieve produce --config echosieve.yaml 2026-*.jsonl.zst
   mongoexport --collection articles | echosieve produce --kafka.brokers kafka:9092
   echosieve produce --sample --rate 5 --kafka.brokers kafka:9092`,

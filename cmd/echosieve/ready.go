@@ -20,9 +20,8 @@ const readyTimeout = 4 * time.Second
 
 func newReadyCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "ready",
-		GroupID: groupService,
-		Short:   "Tell whether the service that runs on this machine is ready",
+		Use:   "ready",
+		Short: "Tell whether the service that runs on this machine is ready",
 		Long: `Ready requests /readyz at http.listen. The exit code is 0 if the service is ready, else 2. Containers use it as
 their health check, because the image holds no other program.`,
 		Example: "  echosieve ready --config echosieve.yaml",

@@ -36,7 +36,6 @@ Exit codes: 0 released, or released before; 1 at least one cannot be released; 2
 func newReleaseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "release [TOPIC/PARTITION/OFFSET|ID...]", Short: "Publish a dropped article after all", Long: releaseHelp,
-		GroupID: groupVerdicts,
 		Example: `  echosieve release --config echosieve.yaml articles-duplicate/0/1517
   echosieve release --config echosieve.yaml --from marks.tsv --dry-run`,
 	}

@@ -14,9 +14,8 @@ import (
 
 func newRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:     "run",
-		GroupID: groupService,
-		Short:   "Read articles from Kafka, decide and publish, until stopped",
+		Use:   "run",
+		Short: "Read articles from Kafka, decide and publish, until stopped",
 		Long: `Run joins the consumer group, gives each article of the input topic its verdict and publishes it to the
 unique, duplicate or dead topic, then commits. Several processes of one group share the partitions.
 

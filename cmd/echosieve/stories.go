@@ -11,9 +11,8 @@ import (
 func newStoriesCommand() *cobra.Command {
 	var role service.StoriesConfig
 	cmd := &cobra.Command{
-		Use:     "stories",
-		GroupID: groupService,
-		Short:   "Publish a record for each story: who carried it, who was first, the best copy",
+		Use:   "stories",
+		Short: "Publish a record for each story: who carried it, who was first, the best copy",
 		Long: `Stories reads the topics for unique articles, possible copies and duplicates, and publishes a record for each
 story: an article with all that repeat it. The record tells how many carried it, who was first and which copy to show.
 It is published again when the story grows, under the same key, into a compacted topic of one partition
