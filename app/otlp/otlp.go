@@ -66,7 +66,7 @@ func newProvider(version string, outcomes *prometheus.CounterVec, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	c, err := newClient(s)
+	c, err := newClient(s, outcomes, log)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +83,7 @@ func newProvider(version string, outcomes *prometheus.CounterVec, log *slog.Logg
 	if err != nil {
 		return nil, err
 	}
-	q := &queue{receiver: receiver, limit: int64(s.queue), outcomes: outcomes, log: log}
-	q.SpanProcessor = sdk.NewBatchSpanProcessor(exportOf{q}, sdk.WithMaxQueueSize(s.queue))
+	q := queue{sdk.NewBatchSpanProcessor(receiver, sdk.WithMaxQueueSize(s.queue)), c}
 	limits := sdk.NewSpanLimits()
 	if os.Getenv("OTEL_LINK_COUNT_LIMIT") == "" {
 		limits.LinkCountLimit = -1 // the default is 128; a batch has one link a record at most
@@ -120,76 +119,47 @@ const (
 	dropped  = "dropped" // too many spans were waiting
 )
 
-// queue bounds and counts the spans that wait, and their outcomes. The SDK's batch processor drops spans,
-// too, but tells nobody how many; it has room for as many spans as queue admits, so it never drops one.
+// queue bounds the spans that wait. The SDK's batch processor drops spans, too, but tells nobody how many; it has room
+// for as many spans as queue admits, so it never drops one.
 type queue struct {
 	sdk.SpanProcessor
-	receiver sdk.SpanExporter
-	limit    int64
-	outcomes *prometheus.CounterVec
-	log      *slog.Logger
-
-	waiting  atomic.Int64
-	isBroken bool // used by the processor's goroutine only
+	c *client
 }
 
 // OnEnd implements sdk.SpanProcessor. It never blocks.
-func (q *queue) OnEnd(span sdk.ReadOnlySpan) {
+func (q queue) OnEnd(span sdk.ReadOnlySpan) {
 	if !span.SpanContext().IsSampled() {
 		return
 	}
-	if q.waiting.Add(1) > q.limit {
-		q.waiting.Add(-1)
-		q.outcomes.WithLabelValues(dropped).Inc()
+	if q.c.waiting.Add(1) > int64(q.c.settings.queue) {
+		q.c.waiting.Add(-1)
+		q.c.outcomes.WithLabelValues(dropped).Inc()
 		return
 	}
 	q.SpanProcessor.OnEnd(span)
 }
 
-// exportOf is the sdk.SpanExporter of a queue.
-type exportOf struct{ q *queue }
-
-// ExportSpans implements sdk.SpanExporter. It logs once when the receiver stops taking spans, and once when
-// it takes them again.
-func (e exportOf) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
-	q := e.q
-	err := q.receiver.ExportSpans(ctx, spans)
-	q.waiting.Add(-int64(len(spans)))
-	switch {
-	case err != nil:
-		q.outcomes.WithLabelValues(failed).Add(float64(len(spans)))
-		if !q.isBroken {
-			q.log.Warn("trace spans cannot be sent: articles are unaffected", "err", err)
-		}
-	default:
-		q.outcomes.WithLabelValues(exported).Add(float64(len(spans)))
-		if q.isBroken {
-			q.log.Info("trace spans can be sent again")
-		}
-	}
-	q.isBroken = err != nil
-	return nil // logged and counted
-}
-
-// Shutdown implements sdk.SpanExporter.
-func (e exportOf) Shutdown(ctx context.Context) error { return e.q.receiver.Shutdown(ctx) }
-
-// client sends spans by OTLP over HTTP, as protobuf, one request at a time. OpenTelemetry's own client for HTTP,
-// otlptracehttp v1.47.0, imports gRPC and makes the program 11 MB larger. What a receiver does not take is not sent
-// again: the next spans are as good.
+// client sends spans by OTLP over HTTP, as protobuf, one request at a time, and counts their outcomes. OpenTelemetry's
+// own client for HTTP, otlptracehttp v1.47.0, imports gRPC and makes the program 11 MB larger. What a receiver does not
+// take is not sent again: the next spans are as good.
 type client struct {
 	http     *http.Client
 	settings settings
+	outcomes *prometheus.CounterVec
+	log      *slog.Logger
+
+	waiting  atomic.Int64 // spans
+	isBroken bool         // used by the processor's goroutine only
 }
 
 var _ otlptrace.Client = (*client)(nil)
 
-func newClient(s settings) (*client, error) {
+func newClient(s settings, outcomes *prometheus.CounterVec, log *slog.Logger) (*client, error) {
 	tls, err := s.tls.Load()
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_CERTIFICATE, CLIENT_CERTIFICATE or CLIENT_KEY: %w", err)
 	}
-	return &client{settings: s, http: &http.Client{
+	return &client{settings: s, outcomes: outcomes, log: log, http: &http.Client{
 		Transport: &http.Transport{
 			Proxy: http.ProxyFromEnvironment, TLSClientConfig: tls, MaxIdleConns: 1, IdleConnTimeout: time.Minute,
 			ForceAttemptHTTP2:      true,
@@ -209,8 +179,30 @@ func (c *client) Stop(context.Context) error {
 	return nil
 }
 
-// UploadTraces implements otlptrace.Client.
+// UploadTraces implements otlptrace.Client. It logs once when the receiver stops taking spans, and once when it takes
+// them again.
 func (c *client) UploadTraces(ctx context.Context, spans []*tracepb.ResourceSpans) error {
+	count, outcome, err := 0, exported, c.send(ctx, spans)
+	for _, of := range spans {
+		for _, scope := range of.GetScopeSpans() {
+			count += len(scope.GetSpans())
+		}
+	}
+	c.waiting.Add(-int64(count))
+	switch {
+	case err != nil && !c.isBroken:
+		c.log.Warn("trace spans cannot be sent: articles are unaffected", "err", fmt.Errorf("traces export: %w", err))
+	case err == nil && c.isBroken:
+		c.log.Info("trace spans can be sent again")
+	}
+	if c.isBroken = err != nil; c.isBroken {
+		outcome = failed
+	}
+	c.outcomes.WithLabelValues(outcome).Add(float64(count))
+	return nil // logged and counted
+}
+
+func (c *client) send(ctx context.Context, spans []*tracepb.ResourceSpans) error {
 	// OTLP's request and TracesData have the same bytes; opentelemetry/proto/trace/v1/trace.proto promises
 	// that. The type of the request lies in a package that imports gRPC.
 	body, err := proto.Marshal(&tracepb.TracesData{ResourceSpans: spans})
