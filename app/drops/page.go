@@ -96,11 +96,9 @@ func (p Pair) Figures() string {
 	if v.Similarity == 0 {
 		return visible.Count(v.Distance, "bit")
 	}
-	return fmt.Sprintf("%s, %s %% of it is in the original, %s %% of the original is in it, %s", v.Relation,
-		percent(v.Contained), percent(v.Contains), visible.Count(v.Distance, "bit"))
+	return fmt.Sprintf("%s, %d %% of it is in the original, %d %% of the original is in it, %s", v.Relation,
+		int(v.Contained), int(v.Contains), visible.Count(v.Distance, "bit"))
 }
-
-func percent(s article.Share) string { return fmt.Sprint(int(s)) }
 
 // saved is an article as a file of marks holds it: an object that every command reads without settings.
 func saved(a told.Article) string {

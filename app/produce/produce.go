@@ -86,22 +86,16 @@ func Files(ctx context.Context, cfg config.Config, names []string, stdin io.Read
 		summary.Refused, summary.Reason = lines.refused, string(lines.reason)
 		if err != nil && (!lines.ended || done < lines.taken) && done > 0 {
 			summary.Skip = done
-			err = fmt.Errorf("%w\nto go on, type the same command with --skip %d%s", err, done,
-				repeated(o.Skip+summary.Published-done))
+			err = fmt.Errorf("%w\nto go on, type the same command with --skip %d", err, done)
+			if behind := o.Skip + summary.Published - done; behind > 0 { // the first gap
+				err = fmt.Errorf("%w; it repeats %s that another partition took", err, visible.Count(behind, "record"))
+			}
 		}
 	}
 	if err == nil && summary.Bad > 0 {
 		err = &command.AnswerError{Text: visible.Count(summary.Bad, "bad line") + " not published"}
 	}
 	return summary, err
-}
-
-// repeated says how many records behind the first gap are published.
-func repeated(records int64) string {
-	if records <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("; it repeats %s that another partition took", visible.Count(records, "record"))
 }
 
 // Sample publishes the shipped sample, the broken lines, too. The key is the id of the article, as crawlers set it. The

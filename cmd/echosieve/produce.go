@@ -90,7 +90,7 @@ func newProduceCommand() *cobra.Command {
 		if noArticle := (*files.NoArticleError)(nil); errors.As(err, &noArticle) && summary.Published == 0 {
 			return err
 		}
-		return errors.Join(printSummary(cmd, summary, *asJSON), err)
+		return errors.Join(command.Print(cmd, *asJSON, summary, func() string { return summaryText(&summary) }), err)
 	}
 	return cmd
 }
@@ -108,13 +108,11 @@ func sampleFlags(names []string, fromSample, ofFiles bool, rate float64) error {
 	return nil
 }
 
-func printSummary(cmd *cobra.Command, s produce.Summary, asJSON bool) error {
-	return command.Print(cmd, asJSON, s, func() string {
-		line := fmt.Sprintf("%s published to %s in %.1f s (%.0f/s), %s\n", visible.Count(s.Published, "record"), s.Topic,
-			s.Seconds, s.PerSecond, visible.Count(s.Bad, "bad line"))
-		if s.Refused > 0 {
-			line += fmt.Sprintf("%d of the records will be dead letters: %s; see input.fields\n", s.Refused, s.Reason)
-		}
-		return line
-	})
+func summaryText(s *produce.Summary) string {
+	line := fmt.Sprintf("%s published to %s in %.1f s (%.0f/s), %s\n", visible.Count(s.Published, "record"), s.Topic,
+		s.Seconds, s.PerSecond, visible.Count(s.Bad, "bad line"))
+	if s.Refused > 0 {
+		line += fmt.Sprintf("%d of the records will be dead letters: %s; see input.fields\n", s.Refused, s.Reason)
+	}
+	return line
 }

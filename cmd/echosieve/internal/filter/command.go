@@ -90,7 +90,7 @@ func Command() *cobra.Command {
 	unquoted := command.AddUnquotedFlag(cmd)
 	config.AddFlags(cmd.Flags(), "window", "recipe", "detection", "policy", "input")
 	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
-		wanted, err := topics(*only, cfg.Kafka.Topics.Possible != "")
+		wanted, err := wantedTopics(*only, cfg.Kafka.Topics.Possible != "")
 		if err != nil {
 			return err
 		}
@@ -100,7 +100,7 @@ func Command() *cobra.Command {
 		if *folder == "" && cmd.Flags().Changed("state") { // such as "$DIR", which is not set
 			return errors.New("--state is empty: name a folder")
 		}
-		r, err := newRun(cfg, *folder)
+		r, err := newFiltering(cfg, *folder)
 		if err != nil {
 			return err
 		}
@@ -123,8 +123,8 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// topics returns the topics of --only; without names all of them.
-func topics(names []string, possible bool) (wanted [article.DestinationCount]bool, err error) {
+// wantedTopics returns the topics of --only; without names all of them.
+func wantedTopics(names []string, possible bool) (wanted [article.DestinationCount]bool, err error) {
 	all := append(article.VerdictDestinations(), article.ToDead)
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(d article.Destination) bool { return d.String() == name })
@@ -145,7 +145,7 @@ func topics(names []string, possible bool) (wanted [article.DestinationCount]boo
 }
 
 // execute runs the command between its streams.
-func (r *run) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
+func (r *filtering) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	errOut, begun := cmd.ErrOrStderr(), time.Now()
 	if keep {
 		r.input.runs = &runs{index: r.index, learnt: r.learnt, now: begun, seen: map[string]int{},

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -21,8 +23,8 @@ import (
 	"echosieve/pipeline/record"
 )
 
-// run is one run of the command.
-type run struct {
+// filtering is one run of the command.
+type filtering struct {
 	cfg    config.Config
 	input  input
 	output outputs
@@ -43,14 +45,14 @@ type counts struct {
 	news   atomic.Int64 // of the possible ones: brings something new to an earlier article of its publisher
 }
 
-// newRun returns a run with the pipeline of the service on an index in memory or, with a folder's name, in that folder.
-func newRun(cfg config.Config, folder string) (*run, error) {
+// newFiltering returns a run with the pipeline of the service on an index in memory or, with a folder's name, in that folder.
+func newFiltering(cfg config.Config, folder string) (*filtering, error) {
 	cfg.Input.Config = cfg.Input.AsJSON()
 	made, err := cfg.LoadRecipe()
 	if err != nil {
 		return nil, err
 	}
-	r := &run{cfg: cfg, judge: told.NewJudge(cfg, made),
+	r := &filtering{cfg: cfg, judge: told.NewJudge(cfg, made),
 		output: outputs{decode: cfg.Input.Config},
 		input:  input{Reader: files.Reader{Input: cfg.Input.Config, Limit: cfg.Kafka.MaxMessageBytes}}}
 	layout := cfg.IndexConfig(made.ID())
@@ -78,23 +80,21 @@ func newRun(cfg config.Config, folder string) (*run, error) {
 
 // filter reads, decides and writes until the input ends or ctx does. Articles are read and prepared ahead,
 // decided and written in their order.
-func (r *run) filter(ctx context.Context) error {
+func (r *filtering) filter(ctx context.Context) error {
 	ahead, stop := context.WithCancel(ctx)
 	defer stop()
-	read, prepared := make(chan batch), make(chan ready, 1)
+	read, prepared := make(chan batch), make(chan batch, 1)
 	var failed error // set before prepared is closed
 	go func() {
 		defer close(prepared)
 		ended := make(chan error, 1)
 		go func() { ended <- r.input.read(ahead, read) }()
 		for b := range read {
-			batch, err := r.pipe.Prepare(ahead, b.records)
-			if err != nil {
-				failed = err
+			if b.prepared, failed = r.pipe.Prepare(ahead, b.records); failed != nil {
 				return
 			}
 			select {
-			case prepared <- ready{batch, b.faults}:
+			case prepared <- b:
 			case <-ahead.Done():
 				return
 			}
@@ -105,14 +105,14 @@ func (r *run) filter(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return errInterrupted
-		case batch, more := <-prepared:
+		case b, more := <-prepared:
 			if !more && ctx.Err() != nil {
 				return errInterrupted
 			}
 			if !more {
 				return failed
 			}
-			if err := r.decide(batch.Batch, batch.faults); err != nil {
+			if err := r.decide(&b); err != nil {
 				return err
 			}
 		}
@@ -121,15 +121,9 @@ func (r *run) filter(ctx context.Context) error {
 
 var errInterrupted = errors.New("interrupted: the lines written are complete, the rest was not read")
 
-// ready is a batch of articles that were read.
-type ready struct {
-	*pipeline.Batch
-	faults []*files.SkipError
-}
-
 // decide writes the lines of a batch. It ignores the end of the run, so that a batch is written as a whole.
-func (r *run) decide(batch *pipeline.Batch, faults []*files.SkipError) error {
-	decided, err := r.pipe.Decide(context.Background(), batch)
+func (r *filtering) decide(b *batch) error {
+	decided, err := r.pipe.Decide(context.Background(), b.prepared)
 	if err == nil {
 		err = r.index.Sync() // before the lines: after a crash, the same articles get the same verdicts again
 	}
@@ -138,7 +132,7 @@ func (r *run) decide(batch *pipeline.Batch, faults []*files.SkipError) error {
 	}
 	for i := range decided {
 		out := &decided[i]
-		if f := faults[i]; f != nil {
+		if f := b.faults[i]; f != nil {
 			if out.Detail, out.Record.Value = f.Error(), nil; f.TooLong() {
 				out.Reason = string(record.TooLarge)
 			}
@@ -180,7 +174,7 @@ func (c *counts) total() (n int64) {
 }
 
 // progress is the state of the run in one line. total is the size of the input in bytes, -1 if unknown.
-func (r *run) progress(elapsed time.Duration, total int64) string {
+func (r *filtering) progress(elapsed time.Duration, total int64) string {
 	c := &r.counts
 	copies := c.kinds[article.Exact].Load() + c.kinds[article.Near].Load()
 	said := fmt.Sprintf("%d read, %s, %d dead", c.total(), visible.Count(copies, "copy"), c.topics[article.ToDead].Load())
@@ -188,7 +182,7 @@ func (r *run) progress(elapsed time.Duration, total int64) string {
 }
 
 // summarise says what was found.
-func (r *run) summarise(w io.Writer, elapsed time.Duration) {
+func (r *filtering) summarise(w io.Writer, elapsed time.Duration) {
 	c := &r.counts
 	var topics []string
 	for _, to := range append(article.VerdictDestinations(), article.ToDead) {
@@ -220,7 +214,7 @@ func (r *run) summarise(w io.Writer, elapsed time.Duration) {
 }
 
 // tellLearnt says how many sentences are left out, because publishers repeat them, and shows one.
-func (r *run) tellLearnt(w io.Writer) {
+func (r *filtering) tellLearnt(w io.Writer) {
 	if r.learnt == nil || r.learnt.Rows.Len() == 0 {
 		return
 	}
@@ -228,4 +222,23 @@ func (r *run) tellLearnt(w io.Writer) {
 	last := all[len(all)-1] // the first are those of all publishers
 	fmt.Fprintln(w, visible.Line(fmt.Sprintf("%s learnt that publishers repeat, then left out; of %s: %s",
 		visible.Count(len(all), "sentence"), cmp.Or(last.Publisher, "no publisher"), last.Sentence)))
+}
+
+// garbage is the memory that may wait for the garbage collector beside what a run holds, in bytes.
+const garbage = 90 << 20
+
+// storyBytes is about the memory of an article in stories, in bytes.
+const storyBytes = 500
+
+// collect makes the garbage collector run before the process takes more memory than what the run holds and garbage.
+// GOMEMLIMIT takes its place.
+func (r *filtering) collect() {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	kept := r.index.Bytes()
+	if r.output.stories != nil {
+		kept += storyBytes * r.counts.total()
+	}
+	debug.SetMemoryLimit(garbage + kept)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"echosieve/app/files"
+	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/record"
@@ -58,6 +59,8 @@ type batch struct {
 	records []record.Record
 	faults  []*files.SkipError
 	size    int
+
+	prepared *pipeline.Batch // of the records, once that is done
 }
 
 // read sends the records of all files in batches to out, which it closes at the end. A batch waits for no more than is

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
-	"runtime/debug"
 	"time"
 
 	"echosieve/app/visible"
@@ -152,23 +150,4 @@ func learntBefore(index *memindex.Index, keep bool) (*learnt.InOrder, error) {
 		return known, known.Restore([]byte(note))
 	}
 	return known, nil
-}
-
-// garbage is the memory that may wait for the garbage collector beside what a run holds, in bytes.
-const garbage = 90 << 20
-
-// storyBytes is about the memory of an article in stories, in bytes.
-const storyBytes = 500
-
-// collect makes the garbage collector run before the process takes more memory than what the run holds and garbage.
-// GOMEMLIMIT takes its place.
-func (r *run) collect() {
-	if os.Getenv("GOMEMLIMIT") != "" {
-		return
-	}
-	kept := r.index.Bytes()
-	if r.output.stories != nil {
-		kept += storyBytes * r.counts.total()
-	}
-	debug.SetMemoryLimit(garbage + kept)
 }
