@@ -106,17 +106,19 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, in io.Read
 	return ExitFailed
 }
 
-// Configured returns the RunE of a command that runs with the configuration in its flags.
-func Configured(
-	run func(cmd *cobra.Command, cfg config.Config, args []string) error,
-) func(*cobra.Command, []string) error {
-	return func(cmd *cobra.Command, args []string) error {
+// Configured completes a command: it adds the flags of the settings, as config.AddFlags does, and runs with their
+// configuration.
+func Configured(cmd *cobra.Command, run func(cmd *cobra.Command, cfg config.Config, args []string) error,
+	sections ...string) *cobra.Command {
+	config.AddFlags(cmd.Flags(), sections...)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		cfg, err := config.Load(cmd.Flags())
 		if err != nil {
 			return err
 		}
 		return run(cmd, cfg, args)
 	}
+	return cmd
 }
 
 // AddJSONFlag adds --json to a command that prints a result.

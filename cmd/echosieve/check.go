@@ -57,8 +57,7 @@ func newCheckCommand() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	config.AddShadowFlag(cmd.Flags(), shadowFlag)
-	config.AddFlags(cmd.Flags())
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		c := checker{CanStart: true, cfg: cfg}
 		c.all(cmd.Context())
 		if cmd.Context().Err() != nil { // the servers did not have the time to answer
@@ -70,7 +69,6 @@ func newCheckCommand() *cobra.Command {
 		}
 		return err
 	})
-	return cmd
 }
 
 // check adds the findings of a check of a component, and says whether the service could start with them.

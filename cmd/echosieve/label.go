@@ -36,8 +36,7 @@ Exit codes: 0 published; 1 there is no such article; 2 failed: type the command 
 	cmd.Flags().StringVar(&l.Label, "label", "", strings.Join(stories.Labels, ", "))
 	cmd.Flags().StringVar(&l.Text, "text", "", "why, in up to 512 bytes")
 	since := schema.DurationFlag(cmd.Flags(), "since", 24*time.Hour, "how far back an id is searched")
-	config.AddFlags(cmd.Flags(), "kafka", "input")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		if !slices.Contains(stories.Labels, l.Label) {
 			return fmt.Errorf("--label is one of %s", strings.Join(stories.Labels, ", "))
 		}
@@ -73,6 +72,5 @@ Exit codes: 0 published; 1 there is no such article; 2 failed: type the command 
 		return command.Print(cmd, *asJSON, labelled, func() string {
 			return fmt.Sprintf("the story of %s is labelled %s\n", root, l.Label)
 		})
-	})
-	return cmd
+	}, "kafka", "input")
 }

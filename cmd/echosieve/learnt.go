@@ -33,8 +33,8 @@ out of its articles that come later, from the begin on. A publisher * stands for
 		Args: command.NoArgs,
 	}
 	asJSON := command.AddJSONFlag(cmd)
-	config.AddFlags(cmd.Flags(), "kafka", "window", "recipe", "detection")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
+	cmd.AddCommand(newNeverCommand())
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		t, err := openLearnt(cmd.Context(), cfg)
 		if err != nil {
 			return err
@@ -42,9 +42,7 @@ out of its articles that come later, from the begin on. A publisher * stands for
 		defer t.Close()
 		all := t.Rows().All()
 		return command.Print(cmd, *asJSON, all, func() string { return learntTable(all) })
-	})
-	cmd.AddCommand(newNeverCommand())
-	return cmd
+	}, "kafka", "window", "recipe", "detection")
 }
 
 // openLearnt opens the topic of learnt sentences.
@@ -80,8 +78,7 @@ away. A sentence is named by its hash, which "echosieve learnt" lists, or whole,
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	from := cmd.Flags().String("from", "", "`file` with a sentence in each line")
-	config.AddFlags(cmd.Flags(), "kafka", "window", "recipe", "detection")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		vetoes, err := vetoesOf(args, *from)
 		if err != nil {
 			return err
@@ -107,8 +104,7 @@ away. A sentence is named by its hash, which "echosieve learnt" lists, or whole,
 			return fmt.Sprintf("%s left out of nothing from %s on\n", visible.Count(len(vetoes), "sentence"),
 				learning.Begin(time.Now()).Format(time.RFC3339))
 		})
-	})
-	return cmd
+	}, "kafka", "window", "recipe", "detection")
 }
 
 // vetoesOf returns a row for each hash, and for each line of a file.

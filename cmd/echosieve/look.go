@@ -34,8 +34,7 @@ func newLookCommand() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	config.AddShadowFlag(cmd.Flags(), "look in the index of the shadow")
-	config.AddFlags(cmd.Flags(), "redis", "window", "recipe", "detection", "policy", "input", "shadow")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		values, bad, err := readValues(cmd, cfg, args)
 		if err != nil {
 			return err
@@ -59,8 +58,7 @@ func newLookCommand() *cobra.Command {
 			err = &command.AnswerError{Text: fmt.Sprintf("%s left out", visible.Count(int(bad), "bad line"))}
 		}
 		return err
-	})
-	return cmd
+	}, "redis", "window", "recipe", "detection", "policy", "input", "shadow")
 }
 
 // readValues returns the articles of a file, and the number of lines that are none.

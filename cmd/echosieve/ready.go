@@ -27,8 +27,7 @@ their health check, because the image holds no other program.`,
 		Example: "  echosieve ready --config echosieve.yaml",
 		Args:    command.NoArgs,
 	}
-	config.AddFlags(cmd.Flags(), "http")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		ctx, cancel := context.WithTimeout(cmd.Context(), readyTimeout)
 		defer cancel()
 		answer, err := access.Ask(ctx, cfg.HTTP, "/readyz")
@@ -46,6 +45,5 @@ their health check, because the image holds no other program.`,
 			return errors.New("/readyz needs a login: set http.token_file, or leave /readyz in http.open")
 		}
 		return fmt.Errorf("not ready: %s", answer.Status)
-	})
-	return cmd
+	}, "http")
 }

@@ -43,8 +43,7 @@ func newReleaseCommand() *cobra.Command {
 	from := cmd.Flags().String("from", "", "`file` of marks: release what is marked as wrong")
 	since := schema.DurationFlag(cmd.Flags(), "since", 24*time.Hour, "how far back an id is searched")
 	dry := cmd.Flags().Bool("dry-run", false, "say what would be released, and write nothing")
-	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "input")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		if *from != "" {
 			marks, err := drops.ReadMarks(*from)
 			if err != nil {
@@ -75,8 +74,7 @@ func newReleaseCommand() *cobra.Command {
 			return err
 		}
 		return errors.Join(command.Print(cmd, *asJSON, done, func() string { return releasedText(done, *dry) }), err)
-	})
-	return cmd
+	}, "kafka", "redis", "window", "recipe", "detection", "input")
 }
 
 // releaseAll releases articles one after another. Those that cannot be released do not hold up the others: the error

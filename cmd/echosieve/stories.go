@@ -36,8 +36,7 @@ If Redis loses it, or with --rebuild, all processes begin anew at the start of t
 	cmd.Flags().StringVar(&role.Labels, "labels", "",
 		"`topic` of the labels that \"echosieve label\" publishes; empty: none")
 	cmd.Flags().BoolVar(&role.Rebuild, "rebuild", false, "forget all stories, and build them anew")
-	config.AddFlags(cmd.Flags())
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		log, _ := cfg.Log.NewLogger(cmd.ErrOrStderr())
 		s, err := service.NewStories(cmd.Context(), cfg, role, log)
 		if err != nil {
@@ -45,5 +44,4 @@ If Redis loses it, or with --rebuild, all processes begin anew at the start of t
 		}
 		return s.Run(cmd.Context())
 	})
-	return cmd
 }

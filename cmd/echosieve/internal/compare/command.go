@@ -43,8 +43,7 @@ func Command() *cobra.Command {
 	top := cmd.Flags().Uint("top", 20, "number of words to list; 0: all")
 	publisher := cmd.Flags().String("publisher", "",
 		"publisher of both texts; for the rule, which asks who published them")
-	config.AddFlags(cmd.Flags(), "recipe", "detection")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		if args[0] == "-" && args[1] == "-" {
 			return errors.New("standard input can be only one of the two texts")
 		}
@@ -67,8 +66,7 @@ func Command() *cobra.Command {
 			c.Texts = told.Align(&both[0], &both[1])
 		}
 		return command.Print(cmd, *asJSON, c, func() string { return c.text(sidebyside.TerminalOf(cmd.OutOrStdout())) })
-	})
-	return cmd
+	}, "recipe", "detection")
 }
 
 // readText returns the text that an argument stands for, and a name for it.

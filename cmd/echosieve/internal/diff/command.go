@@ -44,8 +44,7 @@ func Command() *cobra.Command {
 	since := schema.DurationFlag(cmd.Flags(), "since", 0,
 		"how far back the records lie whose verdicts are read; 0: all")
 	most := cmd.Flags().Uint("most", 10_000_000, "most verdicts of a side")
-	config.AddFlags(cmd.Flags(), "kafka", "input")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		reader := told.NewReader(cfg, cmd.ErrOrStderr())
 		defer reader.Close()
 		l := &loader{reader: reader, places: places{numbers: map[article.Coordinates]uint32{}}, most: int(*most)}
@@ -69,6 +68,5 @@ func Command() *cobra.Command {
 		return command.Print(cmd, *asJSON, result, func() string {
 			return result.text(sidebyside.TerminalOf(cmd.OutOrStdout()))
 		})
-	})
-	return cmd
+	}, "kafka", "input")
 }

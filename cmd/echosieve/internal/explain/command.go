@@ -63,8 +63,7 @@ func Command() *cobra.Command {
 		"alone a page of all drops")
 	whole := cmd.Flags().Bool("whole", false, "show sentences that are the same as well")
 	config.AddShadowFlag(cmd.Flags(), "explain records of the shadow, with its topic and its index")
-	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "input", "shadow")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		drops := len(args) == 0 && *id == "" && *page != "" && cmd.Flags().Changed("since")
 		var at article.Coordinates
 		if !drops {
@@ -113,8 +112,7 @@ func Command() *cobra.Command {
 			terminal.Whole = *whole
 			return x.text(terminal)
 		})
-	})
-	return cmd
+	}, "kafka", "redis", "window", "recipe", "detection", "input", "shadow")
 }
 
 // named returns the coordinates that the command line names. With an id it returns none.

@@ -88,8 +88,7 @@ func Command() *cobra.Command {
 	times := cmd.Flags().StringSlice("time-field", decode.DefaultTimes,
 		"members that hold the time of an article, the best first")
 	unquoted := command.AddUnquotedFlag(cmd)
-	config.AddFlags(cmd.Flags(), "window", "recipe", "detection", "policy", "input")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		wanted, err := wantedTopics(*only, cfg.Kafka.Topics.Possible != "")
 		if err != nil {
 			return err
@@ -119,8 +118,7 @@ func Command() *cobra.Command {
 			r.output.stories, r.output.decode.FindPublished = stories.NewFold(rules), true
 		}
 		return r.execute(cmd, p, *folder != "")
-	})
-	return cmd
+	}, "window", "recipe", "detection", "policy", "input")
 }
 
 // wantedTopics returns the topics of --only; without names all of them.
