@@ -103,7 +103,6 @@ func (p Pair) write(b *bufio.Writer) {
 	fmt.Fprintf(b, "</div>\n%s</article>\n", sidebyside.HTML(p.Texts, false))
 }
 
-// writeNews writes what is new in the later article.
 func (p Pair) writeNews(b *bufio.Writer) {
 	if p.New == nil {
 		return

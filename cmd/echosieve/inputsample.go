@@ -28,7 +28,6 @@ const (
 	mostlyDead = 0.5
 )
 
-// inputSample counts what comes in.
 type inputSample struct {
 	records, dead, noWords int
 	// noPage counts articles with neither an id nor an address, noPublisher those whose publisher is not known.
@@ -47,7 +46,6 @@ func checkInput(ctx context.Context, cfg config.Config, made *recipe.Recipe) []d
 	return s.findings()
 }
 
-// read counts the last records of the input topics.
 func (s *inputSample) read(ctx context.Context, cfg config.Config, made *recipe.Recipe) error {
 	archive, err := tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Inputs...)
 	if err != nil {
@@ -78,7 +76,6 @@ func (s *inputSample) read(ctx context.Context, cfg config.Config, made *recipe.
 	return nil
 }
 
-// add counts a record.
 func (s *inputSample) add(input decode.Config, made *recipe.Recipe, r *record.Record) {
 	content, reject := input.Decode(r)
 	if reject.IsDeletion() {

@@ -45,7 +45,6 @@ out of its articles that come later, from the begin on. A publisher * stands for
 	}, "kafka", "window", "recipe", "detection")
 }
 
-// openLearnt opens the topic of learnt sentences.
 func openLearnt(ctx context.Context, cfg config.Config) (*learning.Topic, error) {
 	t, err := learning.Follow(ctx, cfg.Kafka, cfg.Window, &recipe.Recipe{})
 	if err == nil && t == nil {

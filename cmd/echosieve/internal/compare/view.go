@@ -14,7 +14,6 @@ import (
 	"echosieve/simhash"
 )
 
-// text is the comparison as text and a table.
 func (c *comparison) text(terminal sidebyside.Terminal) string {
 	var b strings.Builder
 	for i, t := range []told.Text{c.A, c.B} {
@@ -70,7 +69,6 @@ func differences(a, b string) string {
 	return strings.TrimRight(string(marks), " ")
 }
 
-// wordTable lists words with their weights.
 func (c *comparison) wordTable() string {
 	t := command.NewTable("word", "IDF", "weight in A", "weight in B")
 	t.SetColumnConfigs([]table.ColumnConfig{

@@ -26,7 +26,6 @@ type comparison struct {
 	Notes         []string `json:"notes"`
 }
 
-// outcome is a kind with its reason.
 type outcome struct {
 	Verdict string `json:"verdict"`
 	Reason  string `json:"reason,omitempty"`
@@ -133,7 +132,6 @@ func (c *change) count(a, b *verdict, samples int) {
 //
 // Example: for A, y is a copy of x. For B, x is a copy of y. A says unique of x and near of y, B the other way round.
 
-// find returns what the side says of a record, or nil.
 func (s *side) find(place uint32, offset int64) *verdict {
 	at, found := slices.BinarySearchFunc(s.verdicts, verdict{place: place, offset: offset}, verdict.compare)
 	if !found {

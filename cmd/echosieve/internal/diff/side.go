@@ -32,7 +32,6 @@ func (v verdict) compare(w verdict) int {
 	return cmp.Or(cmp.Compare(v.place, w.place), cmp.Compare(v.offset, w.offset))
 }
 
-// outcome names the kind and the reason.
 func (v *verdict) outcome() outcome {
 	o := outcome{Verdict: kindName(v.kind)}
 	if v.reason != article.ReasonNone {
@@ -74,7 +73,6 @@ type side struct {
 	verdicts []verdict // by record
 }
 
-// loader reads sides.
 type loader struct {
 	reader *told.Reader
 	places places

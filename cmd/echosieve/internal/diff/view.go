@@ -12,7 +12,6 @@ import (
 	"echosieve/app/visible"
 )
 
-// text is the result for a terminal.
 func (c *comparison) text(terminal sidebyside.Terminal) string {
 	var b strings.Builder
 	share := func(n int) string { return fmt.Sprintf("%d (%.2f %%)", n, 100*float64(n)/float64(c.Both)) }
@@ -58,7 +57,6 @@ func (c *comparison) changeTable() string {
 	return t.Render()
 }
 
-// String names the change.
 func (c *change) String() string { return c.A.String() + " -> " + c.B.String() }
 
 // String is the kind with its reason, such as "near (overlap)".

@@ -13,7 +13,6 @@ import (
 	"echosieve/app/visible"
 )
 
-// text is the explanation for a terminal.
 func (x *explanation) text(terminal sidebyside.Terminal) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n%s\n", x.headline(), strings.Join(x.articleLines(), "\n"))
@@ -36,7 +35,6 @@ func (x *explanation) text(terminal sidebyside.Terminal) string {
 	return report
 }
 
-// headline says the verdict in one line.
 func (x *explanation) headline() string {
 	switch x.Verdict {
 	case "":
@@ -57,7 +55,6 @@ func (x *explanation) headline() string {
 	return visible.Line(line)
 }
 
-// articleLines lists the article and its chain.
 func (x *explanation) articleLines() []string {
 	lines := append([]string{"article   " + x.Article.String()}, repeatedLines(&x.Article)...)
 	for i, d := range x.Chain {

@@ -142,7 +142,6 @@ func wantedTopics(names []string, possible bool) (wanted [article.DestinationCou
 	return wanted, nil
 }
 
-// execute runs the command between its streams.
 func (r *filtering) execute(cmd *cobra.Command, p paths, keep bool) (err error) {
 	errOut, begun := cmd.ErrOrStderr(), time.Now()
 	if keep {

@@ -47,7 +47,6 @@ func (d *dropped) close() {
 	_ = os.Remove(d.kept.Name())
 }
 
-// add keeps an article.
 func (d *dropped) add(out *pipeline.Output) error {
 	if out.Verdict.Root == (article.Ref{}) { // of a dead letter or a null value
 		return nil
@@ -59,7 +58,6 @@ func (d *dropped) add(out *pipeline.Output) error {
 	return err
 }
 
-// article reads an article that was kept.
 func (d *dropped) article(ref article.Ref) (told.Article, error) {
 	a := told.Article{ID: ref.ID, Record: ref.String()}
 	p, known := d.places[ref.Coordinates]
@@ -77,7 +75,6 @@ func (d *dropped) article(ref article.Ref) (told.Article, error) {
 	return a, nil
 }
 
-// write writes the page.
 func (d *dropped) write(w io.Writer, names []string) error {
 	title := "Dropped articles of " + strings.Join(names, ", ")
 	page, err := drops.NewPage(title, len(d.places), &d.weakest, d.judge,

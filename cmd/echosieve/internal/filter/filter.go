@@ -181,7 +181,6 @@ func (r *filtering) progress(elapsed time.Duration, total int64) string {
 	return files.Pace(said, c.total(), elapsed, r.input.bytes.Load(), total)
 }
 
-// summarise says what was found.
 func (r *filtering) summarise(w io.Writer, elapsed time.Duration) {
 	c := &r.counts
 	var topics []string

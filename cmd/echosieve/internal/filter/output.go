@@ -111,7 +111,6 @@ func (o *outputs) write(out *pipeline.Output) error {
 	return err
 }
 
-// object returns the object to which the verdict is added.
 func (o *outputs) object(out *pipeline.Output) ([]byte, error) {
 	if !o.headersOnly {
 		return out.Record.Value, nil
@@ -124,7 +123,6 @@ func (o *outputs) object(out *pipeline.Output) ([]byte, error) {
 	return json.Marshal(map[string]string{"id": id})
 }
 
-// tell adds an output to the stories.
 func (o *outputs) tell(out *pipeline.Output) {
 	if o.stories == nil || out.Verdict.Root == (article.Ref{}) { // nor of a dead letter or a null value
 		return
@@ -134,7 +132,6 @@ func (o *outputs) tell(out *pipeline.Output) {
 	o.stories.Add(&out.Verdict, ref, content, out.Record.Time)
 }
 
-// writeStories writes one line of JSON for each story.
 func (o *outputs) writeStories() error {
 	if o.stories == nil {
 		return nil
@@ -149,7 +146,6 @@ func (o *outputs) writeStories() error {
 	return o.flush()
 }
 
-// flush hands all lines to the files.
 func (o *outputs) flush() error {
 	for _, w := range o.writers {
 		if w != nil {

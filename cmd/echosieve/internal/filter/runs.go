@@ -35,7 +35,6 @@ type runs struct {
 	copies map[article.Coordinates]int64
 }
 
-// add counts an article.
 func (r *runs) add(v *article.Verdict) {
 	if at := v.Original.Coordinates; v.Kind == article.Exact {
 		at.Offset = 0
@@ -43,7 +42,6 @@ func (r *runs) add(v *article.Verdict) {
 	}
 }
 
-// sourceRun is the run of one file.
 type sourceRun struct {
 	Name    string    `json:"name"`
 	Number  int32     `json:"number"`
@@ -94,7 +92,6 @@ func (r *runs) keep(run *sourceRun) error {
 	return err
 }
 
-// add adds an article to what the run has read.
 func (s *sourceRun) add(value []byte) {
 	s.hash.Write(value)
 	s.hash.Write([]byte{'\n'})

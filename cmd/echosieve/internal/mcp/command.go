@@ -61,7 +61,6 @@ func Command() *cobra.Command {
 	return cmd
 }
 
-// open returns the stories of a file as a source.
 func open(name string) (*local, error) {
 	f, err := os.Open(name)
 	if err != nil {

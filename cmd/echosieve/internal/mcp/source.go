@@ -21,7 +21,6 @@ type source interface {
 	ask(ctx context.Context, path string, body []byte) ([]byte, error)
 }
 
-// local answers from a file.
 type local struct{ handler http.Handler }
 
 func newLocal(list *storylist.List) *local {
@@ -41,7 +40,6 @@ func (l *local) ask(ctx context.Context, path string, _ []byte) ([]byte, error) 
 	return answered(w.Code, w.Body.Bytes())
 }
 
-// remote answers from a service.
 type remote struct {
 	base      *url.URL
 	tokenFile string
