@@ -24,12 +24,4 @@ import (
 var News []byte
 
 // Lines iterates over the records of News, without line ends.
-func Lines() iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for line := range bytes.Lines(News) {
-			if !yield(bytes.TrimRight(line, "\n")) {
-				return
-			}
-		}
-	}
-}
+func Lines() iter.Seq[[]byte] { return bytes.SplitSeq(bytes.TrimSpace(News), []byte("\n")) }

@@ -74,8 +74,8 @@ func readSettings() (settings, error) {
 func endpoint() (*url.URL, error) {
 	name, text, path := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"), ""
 	if text == "" {
-		name, text, path = "OTEL_EXPORTER_OTLP_ENDPOINT", cmp.Or(os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT"),
-			defaultEndpoint), tracesPath
+		name, path = "OTEL_EXPORTER_OTLP_ENDPOINT", tracesPath
+		text = cmp.Or(os.Getenv(name), defaultEndpoint)
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {

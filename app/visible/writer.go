@@ -77,10 +77,8 @@ func Terminal(stream any) (*os.File, bool) {
 // Raw returns the stream behind a Writer for data that programs read, byte by byte as it is; the Writer
 // itself if it leads to a terminal.
 func Raw(stream io.Writer) io.Writer {
-	if _, terminal := Terminal(stream); terminal {
-		return stream
-	}
-	if w, ok := stream.(*Writer); ok {
+	w, ok := stream.(*Writer)
+	if _, terminal := Terminal(stream); ok && !terminal {
 		return w.out
 	}
 	return stream

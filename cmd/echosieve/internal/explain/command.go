@@ -65,12 +65,9 @@ func Command() *cobra.Command {
 	config.AddShadowFlag(cmd.Flags(), "explain records of the shadow, with its topic and its index")
 	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		drops := len(args) == 0 && *id == "" && *page != "" && cmd.Flags().Changed("since")
-		var at article.Coordinates
-		if !drops {
-			var err error
-			if at, err = named(args, *id); err != nil {
-				return err
-			}
+		at, err := named(args, *id)
+		if err != nil && !drops {
+			return err
 		}
 		made, err := cfg.LoadRecipe()
 		if err != nil {
@@ -95,12 +92,20 @@ func Command() *cobra.Command {
 		if e.index, e.away = told.OpenIndex(ctx, cfg, made); e.away == nil {
 			defer e.index.Client().Close()
 		}
-		x, err := e.explain(cmd.Context(), at, *id, *since)
+		var x *explanation
+		if *id == "" {
+			x, err = e.record(cmd.Context(), at)
+		} else {
+			x, err = e.byID(cmd.Context(), *id, *since)
+		}
 		if errors.Is(err, tools.ErrNoRecord) || errors.Is(err, told.ErrNoVerdict) {
 			return &command.AnswerError{Text: err.Error()}
 		}
 		if err != nil {
 			return err
+		}
+		if e.away != nil {
+			x.Notes = append(x.Notes, "the index was not asked: "+e.away.Error())
 		}
 		if *page != "" {
 			if err := os.WriteFile(*page, []byte(x.page()), 0o600); err != nil {
@@ -116,55 +121,37 @@ func Command() *cobra.Command {
 }
 
 // named returns the coordinates that the command line names. With an id it returns none.
-func named(args []string, id string) (article.Coordinates, error) {
+func named(args []string, id string) (at article.Coordinates, err error) {
 	switch {
 	case len(args) == 0 && id == "", len(args) > 1:
-		return article.Coordinates{},
-			fmt.Errorf("explain wants the coordinates of one record, such as articles-duplicate/0/1517, or --id "+
-				"ID, but got %d arguments", len(args))
+		err = fmt.Errorf("explain wants the coordinates of one record, such as articles-duplicate/0/1517, or --id ID, but "+
+			"got %d arguments", len(args))
 	case len(args) == 1 && id != "":
-		return article.Coordinates{}, errors.New("explain wants coordinates or --id, not both")
-	case id != "":
-		return article.Coordinates{}, nil
+		err = errors.New("explain wants coordinates or --id, not both")
+	case id == "":
+		if at, err = article.ParseCoordinates(args[0]); err != nil {
+			err = fmt.Errorf("%w, such as articles-duplicate/0/1517; for an id, type --id %s", err, args[0])
+		}
 	}
-	at, err := article.ParseCoordinates(args[0])
-	if err != nil {
-		return at, fmt.Errorf("%w, such as articles-duplicate/0/1517; for an id, type --id %s", err, args[0])
-	}
-	return at, nil
+	return at, err
 }
 
 // indexTimeout is how long Redis may take until the command goes on without the index.
 const indexTimeout = 3 * time.Second
 
-// explain explains the record or the latest article with the id.
-func (e *explainer) explain(ctx context.Context, at article.Coordinates, id string, since time.Duration) (
-	x *explanation, err error,
-) {
-	var others []string
-	if id == "" {
-		x, err = e.record(ctx, at)
-	} else {
-		var latest *told.Output
-		latest, others, err = e.reader.ByID(ctx, id, time.Now().Add(-since))
-		switch {
-		case err != nil:
-		case latest == nil:
-			err = &command.AnswerError{Text: fmt.Sprintf(
-				"no article with the id %q is in the output topics of the last %s; search further back with --since",
-				id, since)}
-		default:
-			x, err = e.output(ctx, latest)
-		}
-	}
+// byID explains the latest article with the id, and names the others.
+func (e *explainer) byID(ctx context.Context, id string, since time.Duration) (*explanation, error) {
+	latest, others, err := e.reader.ByID(ctx, id, time.Now().Add(-since))
 	if err != nil {
 		return nil, err
 	}
-	if len(others) > 0 {
+	if latest == nil {
+		return nil, &command.AnswerError{Text: fmt.Sprintf("no article with the id %q is in the output topics of the last "+
+			"%s; search further back with --since", id, since)}
+	}
+	x, err := e.output(ctx, latest)
+	if err == nil && len(others) > 0 {
 		x.Notes = append(x.Notes, "other articles have this id, too: "+strings.Join(others, " "))
 	}
-	if e.away != nil {
-		x.Notes = append(x.Notes, "the index was not asked: "+e.away.Error())
-	}
-	return x, nil
+	return x, err
 }
