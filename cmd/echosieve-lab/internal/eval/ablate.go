@@ -2,7 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +58,7 @@ func newAblateCommand() *cobra.Command {
 			return err
 		}
 		variants := figures.Variants(cfg.Detection.Thresholds, index.MaxDistance, index.Plan())
-		result, err := figures.Ablate(set.articles, set.counting(), append(variants,
+		result, err := figures.Ablate(set.articles, set.pairs, set.ignored, append(variants,
 			o.textVariants(cmd, cfg, names, variants[0].Judge)...))
 		if err != nil {
 			return err
@@ -104,13 +103,4 @@ func (o *pairFlags) articles(cmd *cobra.Command, cfg config.Config, names []stri
 		return nil, err
 	}
 	return o.read(cmd, cfg, made, names)
-}
-
-// counting returns the pairs that are not ignored, in either order of their articles.
-func (s *pairSet) counting() []figures.Pair {
-	return slices.DeleteFunc(s.pairs, func(p figures.Pair) bool {
-		return slices.ContainsFunc(s.ignored, func(i figures.Pair) bool {
-			return i.A == p.A && i.B == p.B || i.A == p.B && i.B == p.A
-		})
-	})
 }

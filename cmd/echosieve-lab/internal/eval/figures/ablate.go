@@ -66,10 +66,10 @@ type Ablation struct {
 	Kinds      map[string]Change `json:"kinds"` // those in which something changes
 }
 
-// Ablate judges each pair by each variant.
-func Ablate(articles map[string]article.Article, pairs []Pair, variants []Variant) ([]Ablation, error) {
+// Ablate judges each pair that is not in ignore by each variant.
+func Ablate(articles map[string]article.Article, pairs, ignore []Pair, variants []Variant) ([]Ablation, error) {
 	out := make([]Ablation, len(variants))
-	var base []bool
+	var base []judged
 	for i, v := range variants {
 		own := articles
 		if v.Articles != nil {
@@ -78,24 +78,19 @@ func Ablate(articles map[string]article.Article, pairs []Pair, variants []Varian
 				return nil, fmt.Errorf("without %s: %w", v.Name, err)
 			}
 		}
-		joined := make([]bool, len(pairs))
-		for j, p := range pairs {
-			earlier, knownA := own[p.A]
-			later, knownB := own[p.B]
-			if !knownA || !knownB {
-				return nil, fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
-			}
-			joined[j] = v.Judge(later, earlier).Flagged
+		list, _, err := judgeAll(own, pairs, ignore, v.Judge)
+		if err != nil {
+			return nil, err
 		}
 		if base == nil {
-			base = joined
+			base = list
 		}
 		out[i] = Ablation{Off: v.Name, Kinds: map[string]Change{}}
-		out[i].Copies = changeOf(pairs, base, joined, func(p *Pair) bool { return p.Label == Copy })
-		out[i].LookAlikes = changeOf(pairs, base, joined, func(p *Pair) bool { return p.Label == HardNegative })
-		for j, p := range pairs {
-			if _, known := out[i].Kinds[p.Kind]; !known && base[j] != joined[j] {
-				out[i].Kinds[p.Kind] = changeOf(pairs, base, joined, func(q *Pair) bool { return q.Kind == p.Kind })
+		out[i].Copies = changeOf(base, list, func(p *judged) bool { return p.Label == Copy })
+		out[i].LookAlikes = changeOf(base, list, func(p *judged) bool { return p.Label == HardNegative })
+		for j, p := range list {
+			if _, known := out[i].Kinds[p.Kind]; !known && base[j].Flagged != p.Flagged {
+				out[i].Kinds[p.Kind] = changeOf(base, list, func(q *judged) bool { return q.Kind == p.Kind })
 			}
 		}
 	}
@@ -103,21 +98,18 @@ func Ablate(articles map[string]article.Article, pairs []Pair, variants []Varian
 }
 
 // changeOf counts the pairs of one sort, and resamples their families.
-func changeOf(list []Pair, base, joined []bool, counts func(p *Pair) bool) Change {
+func changeOf(base, list []judged, counts func(p *judged) bool) Change {
 	var c Change
 	var terms []term
 	for i := range list {
 		if !counts(&list[i]) {
 			continue
 		}
-		t := term{families: list[i].Families, whole: 1}
+		t := list[i].term(list[i].Flagged)
 		c.Pairs++
-		if base[i] {
+		if base[i].Flagged {
 			c.Joined++
 			t.part--
-		}
-		if joined[i] {
-			t.part++
 		}
 		c.Change += t.part
 		terms = append(terms, t)

@@ -72,26 +72,19 @@ func NewCurve(setting string, present float64, at func(value float64) (*Tally, e
 // TallyPairs judges pairs. Ignored, debatable and unknown pairs do not count; nil: there is no other pair.
 func TallyPairs(articles map[string]article.Article, pairs, ignore []Pair, judge Judge) *Tally {
 	var t Tally
-	ignored := map[[2]string]bool{}
-	for _, p := range ignore {
-		ignored[[2]string{p.A, p.B}], ignored[[2]string{p.B, p.A}] = true, true
-	}
-	for _, p := range pairs {
-		a, knownA := articles[p.A]
-		b, knownB := articles[p.B]
-		if p.Label == Partial || ignored[[2]string{p.A, p.B}] || !knownA || !knownB {
-			continue
-		}
-		switch j := judge(b, a); {
-		case p.Label != Copy:
-			t.Others++
-			if j.Flagged && !j.Published {
-				t.Drops++
+	list, _, _ := judgeAll(articles, pairs, ignore, judge)
+	for _, p := range list {
+		switch p.Label {
+		case Partial:
+		case Copy:
+			t.Copies++
+			if !p.Flagged {
+				t.Missed++
 			}
 		default:
-			t.Copies++
-			if !j.Flagged {
-				t.Missed++
+			t.Others++
+			if p.Flagged && !p.Published {
+				t.Drops++
 			}
 		}
 	}

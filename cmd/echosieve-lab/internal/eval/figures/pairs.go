@@ -85,30 +85,17 @@ type judged struct {
 // If pairs of one kind have different labels, the kind of the label that comes later is named "kind (label)".
 func Pairs(articles map[string]article.Article, pairs, ignore []Pair, judge Judge) (PairsResult, error) {
 	r := PairsResult{Docs: len(articles), Kinds: map[string]KindResult{}}
-	kinds := byKind{}
-	ignored := map[[2]string]bool{}
-	for _, p := range ignore {
-		a, knownA := articles[p.A]
-		b, knownB := articles[p.B]
-		if knownA && knownB && !ignored[[2]string{p.A, p.B}] {
-			p.Label, p.Kind = Partial, IgnoredKind
-			kinds.add(judged{Pair: p, Judgement: judge(b, a)})
-		}
-		ignored[[2]string{p.A, p.B}], ignored[[2]string{p.B, p.A}] = true, true
+	list, ignored, err := judgeAll(articles, pairs, ignore, judge)
+	if err != nil {
+		return PairsResult{}, err
 	}
-	var list []judged
-	for _, p := range pairs {
-		if ignored[[2]string{p.A, p.B}] {
-			continue
-		}
-		a, knownA := articles[p.A]
-		b, knownB := articles[p.B]
-		if !knownA || !knownB {
-			return PairsResult{}, fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
-		}
-		one := judged{p, judge(b, a)}
-		kinds.add(one)
-		list = append(list, one)
+	kinds := byKind{}
+	for _, p := range ignored {
+		p.Label, p.Kind = Partial, IgnoredKind
+		kinds.add(p)
+	}
+	for _, p := range list {
+		kinds.add(p)
 	}
 	r.count(list)
 	for name, members := range kinds {
@@ -117,6 +104,31 @@ func Pairs(articles map[string]article.Article, pairs, ignore []Pair, judge Judg
 	r.rate(list)
 	r.Warnings = r.warnings()
 	return r, nil
+}
+
+// judgeAll judges the pairs, and those of ignore, of which each counts once, in whatever order its articles are. Pairs
+// with an unknown article are left out; err names the first one that is not in ignore.
+func judgeAll(articles map[string]article.Article, pairs, ignore []Pair, judge Judge) (list, ignored []judged,
+	err error) {
+	done := map[[2]string]bool{}
+	for i, p := range slices.Concat(ignore, pairs) {
+		a, knownA := articles[p.A]
+		b, knownB := articles[p.B]
+		known, isIgnored := knownA && knownB, i < len(ignore)
+		switch {
+		case done[[2]string{p.A, p.B}]:
+		case known && isIgnored:
+			ignored = append(ignored, judged{p, judge(b, a)})
+		case known:
+			list = append(list, judged{p, judge(b, a)})
+		case !isIgnored && err == nil:
+			err = fmt.Errorf("pair %s, %s: no such article", p.A, p.B)
+		}
+		if isIgnored {
+			done[[2]string{p.A, p.B}], done[[2]string{p.B, p.A}] = true, true
+		}
+	}
+	return list, ignored, err
 }
 
 // byKind returns the pairs of each kind and label.
