@@ -158,9 +158,9 @@ func TestSentinelsWantALogin(t *testing.T) {
 	t.Parallel()
 	servers := redisserver.StartSentinel(t)
 	for _, s := range servers.Sentinels {
-		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "watcher", "on", ">right", "+@all",
+		require.NoError(t, s.Client.Do(t.Context(), "ACL", "SETUSER", "watcher", "on", ">right", "+@all",
 			"&*", "~*").Err())
-		require.NoError(t, servers.Client(s).Do(t.Context(), "ACL", "SETUSER", "default", "resetpass", ">other").Err())
+		require.NoError(t, s.Client.Do(t.Context(), "ACL", "SETUSER", "default", "resetpass", ">other").Err())
 	}
 	o := redisrig.SentinelOptions(servers)
 	for _, login := range []struct{ user, password, cause string }{
@@ -196,7 +196,7 @@ func TestCheckAsksAllNodes(t *testing.T) {
 	o.WaitReplicas = 1
 	require.Empty(t, check())
 	replica := cluster.Servers[4]
-	require.NoError(t, cluster.Client(replica).ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
+	require.NoError(t, replica.Client.ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru").Err())
 	require.Equal(t, []string{"warning maxmemory-policy"}, check())
 	o.WaitReplicas, o.WaitTimeout = 2, time.Second
 	findings := check()

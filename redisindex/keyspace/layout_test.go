@@ -150,7 +150,7 @@ func TestCompare(t *testing.T) {
 
 func TestSlotOf(t *testing.T) {
 	cluster := redisserver.StartCluster(t, 3, 0)
-	node := cluster.Client(cluster.Servers[0])
+	node := cluster.Servers[0].Client
 	for _, cfg := range []string{"ns:", "{ns}:"} {
 		names := Keys{Prefix: cfg}.Markers(true)
 		parts := map[int64]bool{}

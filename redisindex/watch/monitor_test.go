@@ -356,7 +356,7 @@ func TestLossOfOneMaster(t *testing.T) {
 		w.requireNoLoss(t)
 		used, _, _ := w.OfNode(master.Addr)
 		require.Positive(t, used)
-		require.NoError(t, cluster.Client(master).FlushAll(t.Context()).Err())
+		require.NoError(t, master.Client.FlushAll(t.Context()).Err())
 		w.requireLoss(t, watch.LossMissing)
 		w.stop()
 	}

@@ -28,7 +28,6 @@ const patience = 3 * time.Minute
 // (clusterfaults.go) return errors and may be called from any goroutine, but not at the same time.
 type Cluster struct {
 	Servers []*Server // at first the masters, then their replicas; failovers change the roles
-	clients map[*Server]*redis.Client
 }
 
 // StartCluster starts masters that share the slots equally, and so many replicas of each master. It waits
@@ -46,19 +45,17 @@ func StartClusterBehind(t testing.TB, f host.Front, masters, replicas int, extra
 	if version, _ := exec.Command(program(), "--version").Output(); strings.Contains(string(version), " v=6.") {
 		t.Skip("needs Redis 7")
 	}
-	c := &Cluster{clients: map[*Server]*redis.Client{}}
+	c := &Cluster{}
 	for range masters * (1 + replicas) {
 		ports := host.Ports(t, 2)
 		reached := f.Before(ports...)
-		s := start(t, ports[0], reached[0], append([]string{
+		c.Servers = append(c.Servers, start(t, ports[0], reached[0], append([]string{
 			"--cluster-enabled", "yes", "--cluster-node-timeout", "3000", "--repl-diskless-sync-delay", "0",
 			// else no replica is promoted once elections have failed for 40 s, as on a busy machine
 			"--cluster-replica-validity-factor", "0",
 			"--cluster-port", fmt.Sprint(ports[1]),
 			"--cluster-announce-port", portOf(reached[0]), "--cluster-announce-bus-port", portOf(reached[1]),
-		}, extraArgs...)...)
-		c.Servers = append(c.Servers, s)
-		c.clients[s] = nodeClient(t, s)
+		}, extraArgs...)...))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -66,24 +63,16 @@ func StartClusterBehind(t testing.TB, f host.Front, masters, replicas int, extra
 	return c
 }
 
-// nodeClient returns a client that speaks to one server only. It ends with the test.
-func nodeClient(t testing.TB, s *Server) *redis.Client {
-	client := redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1, DialerRetries: 1,
-		DialTimeout: 2 * time.Second})
-	t.Cleanup(func() { _ = client.Close() })
-	return client
-}
-
 // join makes a cluster of the nodes: the first nodes share the slots, the others replicate them in turn.
 func (c *Cluster) join(ctx context.Context, masters int) error {
 	for i, s := range c.Servers {
 		// Every node gets an epoch of its own. Nodes with the same epoch would have to resolve that conflict first.
-		if err := c.clients[s].Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
+		if err := s.Client.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err(); err != nil {
 			return err
 		}
 		if i < masters {
 			first, last := i*slotCount/masters, (i+1)*slotCount/masters-1
-			if err := c.clients[s].ClusterAddSlotsRange(ctx, first, last).Err(); err != nil {
+			if err := s.Client.ClusterAddSlotsRange(ctx, first, last).Err(); err != nil {
 				return err
 			}
 		}
@@ -92,11 +81,11 @@ func (c *Cluster) join(ctx context.Context, masters int) error {
 		return err
 	}
 	for i, s := range c.Servers[masters:] {
-		master, err := c.clients[c.Servers[i%masters]].ClusterMyID(ctx).Result()
+		master, err := c.Servers[i%masters].Client.ClusterMyID(ctx).Result()
 		if err != nil {
 			return err
 		}
-		replicate := func() error { return c.clients[s].ClusterReplicate(ctx, master).Err() }
+		replicate := func() error { return s.Client.ClusterReplicate(ctx, master).Err() }
 		if err := poll(ctx, "a replica to know its master", replicate); err != nil {
 			return err
 		}
@@ -108,7 +97,7 @@ func (c *Cluster) join(ctx context.Context, masters int) error {
 // nil if every node knows all nodes. A node forgets other nodes that do not answer within three seconds: meet
 // must then be called again.
 func (c *Cluster) meet(ctx context.Context) error {
-	first := c.clients[c.Servers[0]]
+	first := c.Servers[0].Client
 	nodes, err := first.ClusterNodes(ctx).Result()
 	if err != nil {
 		return err
@@ -135,7 +124,7 @@ func (c *Cluster) meet(ctx context.Context) error {
 // everywhere returns nil if CLUSTER INFO of every running node contains the text.
 func (c *Cluster) everywhere(ctx context.Context, text string) error {
 	for _, s := range running(c.Servers) {
-		info, err := c.clients[s].ClusterInfo(ctx).Result()
+		info, err := s.Client.ClusterInfo(ctx).Result()
 		if err != nil {
 			return err
 		}
@@ -170,7 +159,7 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 		}
 		var agreed []string
 		for _, s := range running(c.Servers) {
-			slots, err := clusterSlots(ctx, c.clients[s])
+			slots, err := clusterSlots(ctx, s.Client)
 			if err != nil {
 				return err
 			}
@@ -192,16 +181,13 @@ func (c *Cluster) WaitReady(ctx context.Context) error {
 				return fmt.Errorf("%s sees %v, another node %v", s.Addr, masters, agreed)
 			}
 			agreed = masters
-			if err := inSync(ctx, c.clients[s]); err != nil {
+			if err := inSync(ctx, s.Client); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 }
-
-// Client returns a client that speaks to this node only.
-func (c *Cluster) Client(s *Server) *redis.Client { return c.clients[s] }
 
 // inSync returns nil for a master, and for a replica that has loaded the data of its master.
 func inSync(ctx context.Context, client *redis.Client) error {
@@ -271,7 +257,7 @@ func (c *Cluster) Replicas(ctx context.Context, slot int) ([]*Server, error) {
 
 // nodes returns the master of a slot and then its replicas, in the view of one node.
 func (c *Cluster) nodes(ctx context.Context, asked *Server, slot int) ([]*Server, error) {
-	slots, err := clusterSlots(ctx, c.clients[asked])
+	slots, err := clusterSlots(ctx, asked.Client)
 	if err != nil {
 		return nil, err
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 )
 
 // CutReplication disconnects the replicas of the slot's master until mend is called. Data that is written
@@ -22,11 +20,7 @@ func (c *Cluster) CutReplication(ctx context.Context, slot int) (mend func(conte
 	if err != nil {
 		return nil, err
 	}
-	clients := make([]*redis.Client, len(replicas))
-	for i, s := range replicas {
-		clients[i] = c.clients[s]
-	}
-	return cutReplication(ctx, c.clients[master], clients)
+	return cutReplication(ctx, master, replicas)
 }
 
 // Promote makes a replica of the slot's master the master without asking it, and waits until all nodes agree. Data that
@@ -44,7 +38,7 @@ func (c *Cluster) Promote(ctx context.Context, slot int) error {
 		return fmt.Errorf("redisserver: the master of slot %d has no replica", slot)
 	}
 	for {
-		if err := c.clients[replicas[0]].Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err(); err != nil {
+		if err := replicas[0].Client.Do(ctx, "CLUSTER", "FAILOVER", "FORCE").Err(); err != nil {
 			return fmt.Errorf("redisserver: promote %s: %w", replicas[0].Addr, err)
 		}
 		// A replica gives up after five seconds, for instance if too few masters voted in time. Then it must
@@ -72,7 +66,7 @@ func (c *Cluster) Promote(ctx context.Context, slot int) error {
 func (c *Cluster) Errors(ctx context.Context) (map[string]int, error) {
 	seen := map[string]int{}
 	for _, s := range running(c.Servers) {
-		info, err := c.clients[s].Info(ctx, "errorstats").Result()
+		info, err := s.Client.Info(ctx, "errorstats").Result()
 		if err != nil {
 			return nil, err
 		}
@@ -90,34 +84,34 @@ func (c *Cluster) Errors(ctx context.Context) (map[string]int, error) {
 }
 
 // cutReplication gives the replicas a wrong password and closes their connections.
-func cutReplication(ctx context.Context, master *redis.Client, replicas []*redis.Client) (
-	mend func(context.Context) error, err error) {
+func cutReplication(ctx context.Context, master *Server, replicas []*Server) (mend func(context.Context) error,
+	err error) {
 	if len(replicas) == 0 {
-		return nil, fmt.Errorf("redisserver: %s has no replica", master.Options().Addr)
+		return nil, fmt.Errorf("redisserver: %s has no replica", master.Addr)
 	}
 	var right string
 	for _, r := range replicas {
-		settings, err := r.ConfigGet(ctx, "masterauth").Result()
+		settings, err := r.Client.ConfigGet(ctx, "masterauth").Result()
 		if err != nil {
 			return nil, err
 		}
 		right = settings["masterauth"]
-		if err := r.ConfigSet(ctx, "masterauth", "wrong").Err(); err != nil {
+		if err := r.Client.ConfigSet(ctx, "masterauth", "wrong").Err(); err != nil {
 			return nil, err
 		}
 	}
 	mend = func(ctx context.Context) error {
 		var errs []error
 		for _, r := range replicas {
-			errs = append(errs, r.ConfigSet(ctx, "masterauth", right).Err())
+			errs = append(errs, r.Client.ConfigSet(ctx, "masterauth", right).Err())
 		}
 		return errors.Join(errs...)
 	}
 	return mend, poll(ctx, "the replicas to be cut off", func() error {
-		if err := master.ClientKillByFilter(ctx, "TYPE", "replica").Err(); err != nil {
+		if err := master.Client.ClientKillByFilter(ctx, "TYPE", "replica").Err(); err != nil {
 			return err
 		}
-		info, err := master.Info(ctx, "replication").Result()
+		info, err := master.Client.Info(ctx, "replication").Result()
 		if err == nil && !strings.Contains(info, "connected_slaves:0") {
 			err = errors.New("a replica is still connected")
 		}

@@ -23,7 +23,8 @@ import (
 
 // Server is a redis-server on a free loopback port with a directory of its own. The test that started it stops it.
 type Server struct {
-	Addr string // host:port at which clients and other servers reach it
+	Addr   string        // host:port at which clients and other servers reach it
+	Client *redis.Client // speaks to this server alone, past its front; it ends with the test
 
 	own  string // host:port at which it listens: Addr, unless it has a front
 	t    testing.TB
@@ -73,11 +74,19 @@ func start(t testing.TB, port int, addr string, extraArgs ...string) *Server {
 	host.SkipShort(t)
 	_, err := exec.LookPath(program())
 	require.NoError(t, err, "run: .ci/setup test")
-	s := &Server{Addr: addr, own: host.Addr(port), t: t}
-	s.args = append([]string{
+	return launch(t, port, addr, append([]string{
 		"--port", fmt.Sprint(port), "--bind", "127.0.0.1", "--dir", t.TempDir(),
 		"--save", "", "--appendonly", "no", "--logfile", "redis.log", "--replica-announce-port", portOf(addr),
-	}, extraArgs...)
+	}, extraArgs...)...)
+}
+
+// launch runs redis-server with arguments. The server listens on the port.
+func launch(t testing.TB, port int, addr string, args ...string) *Server {
+	t.Helper()
+	s := &Server{Addr: addr, own: host.Addr(port), t: t, args: args}
+	s.Client = redis.NewClient(&redis.Options{Addr: s.own, MaxRetries: -1, DialerRetries: 1,
+		DialTimeout: 2 * time.Second})
+	t.Cleanup(func() { _ = s.Client.Close() })
 	t.Cleanup(s.Stop)
 	s.Restart()
 	return s

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,7 +26,6 @@ const MasterName = "news"
 type Sentinel struct {
 	Servers   []*Server // at first the master, then the replica; failovers change the roles
 	Sentinels []*Server
-	clients   map[*Server]*redis.Client
 }
 
 // StartSentinel starts the servers and waits until the sentinels know the replica and each other. The
@@ -39,23 +39,19 @@ func StartSentinel(t testing.TB, extraArgs ...string) *Sentinel {
 // StartSentinelBehind is StartSentinel with a front for every server, the sentinels included.
 func StartSentinelBehind(t testing.TB, f host.Front, extraArgs ...string) *Sentinel {
 	t.Helper()
-	c := &Sentinel{clients: map[*Server]*redis.Client{}}
+	c := &Sentinel{}
 	for len(c.Servers) < 2 {
-		s := StartBehind(t, f, append([]string{"--repl-diskless-sync-delay", "0"}, extraArgs...)...)
-		c.Servers = append(c.Servers, s)
-		c.clients[s] = nodeClient(t, s)
+		c.Servers = append(c.Servers, StartBehind(t, f, append([]string{"--repl-diskless-sync-delay", "0"}, extraArgs...)...))
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	host, port, err := net.SplitHostPort(c.Servers[0].Addr)
 	require.NoError(t, err)
-	require.NoError(t, c.clients[c.Servers[1]].ReplicaOf(ctx, host, port).Err())
-	inSync := func() error { return inSync(ctx, c.clients[c.Servers[1]]) }
+	require.NoError(t, c.Servers[1].Client.ReplicaOf(ctx, host, port).Err())
+	inSync := func() error { return inSync(ctx, c.Servers[1].Client) }
 	require.NoError(t, poll(ctx, "the replica to be in sync", inSync))
 	for range 3 {
-		s := startSentinel(t, f, host, port)
-		c.Sentinels = append(c.Sentinels, s)
-		c.clients[s] = nodeClient(t, s)
+		c.Sentinels = append(c.Sentinels, startSentinel(t, f, host, port))
 	}
 	require.NoError(t, c.WaitReady(ctx))
 	return c
@@ -78,10 +74,7 @@ sentinel down-after-milliseconds %[4]s 2000
 sentinel failover-timeout %[4]s 5000
 `, own, dir, portOf(addr), MasterName, master, port)
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-	s := &Server{Addr: addr, own: host.Addr(own), t: t, args: []string{file, "--sentinel", "--dir", dir}}
-	t.Cleanup(s.Stop)
-	s.Restart()
-	return s
+	return launch(t, own, addr, file, "--sentinel", "--dir", dir)
 }
 
 // Addrs returns the addresses of the sentinels.
@@ -93,7 +86,7 @@ func (c *Sentinel) Master(ctx context.Context) (*Server, error) {
 	var master *Server
 	for _, watcher := range running(c.Sentinels) {
 		addr := redis.NewStringSliceCmd(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", MasterName)
-		if err := c.clients[watcher].Process(ctx, addr); err != nil {
+		if err := watcher.Client.Process(ctx, addr); err != nil {
 			return nil, err
 		}
 		for _, s := range c.Servers {
@@ -109,7 +102,7 @@ func (c *Sentinel) Master(ctx context.Context) (*Server, error) {
 	if master == nil || master.process == nil {
 		return nil, errors.New("redisserver: there is no master")
 	}
-	info, err := c.clients[master].Info(ctx, "replication").Result()
+	info, err := master.Client.Info(ctx, "replication").Result()
 	if err == nil && !strings.Contains(info, "role:master") {
 		err = fmt.Errorf("redisserver: %s is not a master yet", master.Addr)
 	}
@@ -128,7 +121,7 @@ func (c *Sentinel) WaitReady(ctx context.Context) error {
 			if s == master {
 				continue
 			}
-			info, err := c.clients[s].Info(ctx, "replication").Result()
+			info, err := s.Client.Info(ctx, "replication").Result()
 			if err != nil {
 				return err
 			}
@@ -137,7 +130,7 @@ func (c *Sentinel) WaitReady(ctx context.Context) error {
 			}
 		}
 		for _, s := range c.Sentinels {
-			info, err := c.clients[s].Info(ctx, "sentinel").Result()
+			info, err := s.Client.Info(ctx, "sentinel").Result()
 			if err != nil {
 				return err
 			}
@@ -156,14 +149,6 @@ func (c *Sentinel) CutReplication(ctx context.Context) (mend func(context.Contex
 	if err != nil {
 		return nil, err
 	}
-	var replicas []*redis.Client
-	for _, s := range running(c.Servers) {
-		if s != master {
-			replicas = append(replicas, c.clients[s])
-		}
-	}
-	return cutReplication(ctx, c.clients[master], replicas)
+	return cutReplication(ctx, master,
+		slices.DeleteFunc(running(c.Servers), func(s *Server) bool { return s == master }))
 }
-
-// Client returns the client of one server or sentinel.
-func (c *Sentinel) Client(s *Server) *redis.Client { return c.clients[s] }

@@ -21,7 +21,6 @@ import (
 // of a cluster that serves one slot.
 type replicated interface {
 	Master(ctx context.Context) (*redisserver.Server, error)
-	Client(s *redisserver.Server) *redis.Client
 	// CutReplication disconnects the replica from the master until mend is called.
 	CutReplication(ctx context.Context) (mend func(context.Context) error, err error)
 	WaitReady(ctx context.Context) error
@@ -102,12 +101,12 @@ func killMasterAhead(ctx context.Context, r *rig.Round, random *rand.Rand, serve
 	if err != nil {
 		return "", nil, err
 	}
-	before, err := written(ctx, servers.Client(master))
+	before, err := written(ctx, master)
 	ahead := 0
 	// while Kafka is away, the service writes nothing
 	for cut := between(random, 300*time.Millisecond, 1500*time.Millisecond); err == nil && ahead == 0; {
 		if err = process.Pause(ctx, cut); err == nil {
-			ahead, err = written(ctx, servers.Client(master))
+			ahead, err = written(ctx, master)
 			ahead -= before
 		}
 	}
@@ -122,8 +121,8 @@ func killMasterAhead(ctx context.Context, r *rig.Round, random *rand.Rand, serve
 }
 
 // written is the number of bytes that a master has written into its replication stream.
-func written(ctx context.Context, master *redis.Client) (int, error) {
-	info, err := master.InfoMap(ctx, "replication").Result()
+func written(ctx context.Context, master *redisserver.Server) (int, error) {
+	info, err := master.Client.InfoMap(ctx, "replication").Result()
 	if err != nil {
 		return 0, err
 	}
