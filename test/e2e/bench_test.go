@@ -210,8 +210,6 @@ func storiesOf(t testing.TB, c cluster, settings service.Settings, args ...strin
 func BenchmarkStories(b *testing.B) {
 	const n = 20_000
 	kafka, server := kafkaserver.Shared(b).Addr, redisserver.Start(b)
-	index := redis.NewClient(&redis.Options{Addr: server.Addr})
-	b.Cleanup(func() { index.Close() })
 	for b.Loop() {
 		c := newCluster(b, kafka, server.Addr)
 		product := service.Start(b, c.settings())
@@ -225,7 +223,7 @@ func BenchmarkStories(b *testing.B) {
 		}
 		stop(b, product)
 
-		keys := func() int64 { return index.DBSize(b.Context()).Val() }
+		keys := func() int64 { return server.Client.DBSize(b.Context()).Val() }
 		indexed, before := keys(), cpuOf(b, server.Pid())
 		p := storiesOf(b, c, c.settings())
 		read := func(result string) float64 {
@@ -244,7 +242,7 @@ func BenchmarkStories(b *testing.B) {
 		cpu = p.Metric(b, "process_cpu_seconds_total") - cpu
 		b.ReportMetric(cpu/n*1e6, "us/record")
 		b.ReportMetric((cpuOf(b, server.Pid())-before)/float64(copies)*1e6, "redis-us/copy")
-		b.ReportMetric(bytesOfStories(b, index, c, 3), "bytes/story-of-3")
+		b.ReportMetric(bytesOfStories(b, server.Client, c, 3), "bytes/story-of-3")
 		stop(b, p)
 	}
 	b.ReportMetric(0, "ns/op")

@@ -45,7 +45,7 @@ type fortress struct {
 	kafka     *kafkaserver.Server
 	admin     *kadm.Client // super user, over the plaintext listener
 	adminRaw  *kgo.Client
-	redis     redis.UniversalClient // all rights, over the plaintext port
+	redis     *redis.Client // all rights, over the plaintext port
 	redisTLS  string
 	authority *certs.Authority
 	settings  settings // of a service that works
@@ -71,9 +71,7 @@ func build(t *testing.T) *fortress {
 	f.adminRaw = kafkaserver.Client(t, f.kafka.Addr)
 	f.admin = kadm.NewClient(f.adminRaw)
 	kafkaserver.CreateTopics(t, f.adminRaw, 2, nil, append([]string{input, shadow}, outputs...)...)
-	compact, appended := "compact", "LogAppendTime"
-	kafkaserver.CreateTopics(t, f.adminRaw, 1, map[string]*string{"cleanup.policy": &compact,
-		"message.timestamp.type": &appended}, "articles-learnt")
+	kafkaserver.CreateTopics(t, f.adminRaw, 1, kafkaserver.Learnt(), "articles-learnt")
 	for _, line := range append(kafkaRights(t, "echosieve"), kafkaRights(t, "echosieve-shadow")...) {
 		f.grant(t, line)
 	}
@@ -81,10 +79,8 @@ func build(t *testing.T) *fortress {
 	f.redisTLS = host.Addr(host.Ports(t, 1)[0])
 	_, port, _ := net.SplitHostPort(f.redisTLS)
 	server := f.authority.ServerOn("127.0.0.1")
-	plain := redisserver.Start(t, "--tls-port", port, "--tls-cert-file", server.Cert, "--tls-key-file", server.Key,
-		"--tls-ca-cert-file", f.authority.File, "--tls-auth-clients", "yes")
-	f.redis = redis.NewUniversalClient(&redis.UniversalOptions{Addrs: []string{plain.Addr}})
-	t.Cleanup(func() { _ = f.redis.Close() })
+	f.redis = redisserver.Start(t, "--tls-port", port, "--tls-cert-file", server.Cert, "--tls-key-file", server.Key,
+		"--tls-ca-cert-file", f.authority.File, "--tls-auth-clients", "yes").Client
 	f.allowRedis(t, "echosieve", redisPassword)
 	f.allowRedis(t, "echosieve-shadow", redisPassword)
 	require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "default", "-@all", "+@admin", "+@connection").Err())

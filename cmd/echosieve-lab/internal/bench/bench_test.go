@@ -3,7 +3,6 @@ package bench
 import (
 	"testing"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/sample"
@@ -41,9 +40,7 @@ func TestScale(t *testing.T) {
 			require.Positive(t, r[name], name)
 		}
 	}
-	client := redis.NewClient(&redis.Options{Addr: server.Addr})
-	defer client.Close()
-	require.Zero(t, client.DBSize(t.Context()).Val(), "the indexes are removed")
+	require.Zero(t, server.Client.DBSize(t.Context()).Val(), "the indexes are removed")
 }
 
 func TestSizes(t *testing.T) {
