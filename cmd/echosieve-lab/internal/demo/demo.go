@@ -8,11 +8,9 @@ import (
 	"io"
 	"log/slog"
 	"math"
-	"net/http"
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/app/command"
@@ -22,6 +20,7 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/consumer/learning"
 	"echosieve/consumer/tools"
+	"echosieve/internal/stopping"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
 	"echosieve/pipeline/learnt"
@@ -84,10 +83,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve bool, listen string
 		cfg.HTTP.Listen = listen
 	}
 	cfg.Log.Level = slog.LevelWarn.String()
-	records, err := sampleRecords(&cfg.Input.Config)
-	if err != nil {
-		return err
-	}
+	records := sampleRecords(&cfg.Input.Config)
 	// The topics must exist before the service starts, because the service remembers for a second that a
 	// topic is missing.
 	if err := servers.EnsureTopics(ctx, cfg.Kafka); err != nil {
@@ -127,8 +123,8 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve bool, listen string
 	if errors.Is(err, context.Canceled) {
 		err = nil
 	}
-	if err == nil && !serve && v.seen < len(records) {
-		err = fmt.Errorf("demo: stopped after %d of %d verdicts", v.seen, len(records))
+	if err == nil && !serve && len(v.delays) < len(records) {
+		err = fmt.Errorf("demo: stopped after %d of %d verdicts", len(v.delays), len(records))
 	}
 	return err
 }
@@ -139,8 +135,9 @@ func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view,
 	serve bool) (err error) {
 	sampleCtx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := waitReady(sampleCtx, "http://"+listen+"/readyz"); err != nil {
-		return err
+	// The service has joined its group: otherwise the first delays would be those of its start.
+	if load.WaitReady(sampleCtx, "http://"+listen) != nil {
+		return fmt.Errorf("demo: the service is not ready: %w", sampleCtx.Err())
 	}
 	producer, err := tools.NewProducer(cfg.Kafka, cfg.Kafka.Topics.Inputs[0])
 	if err != nil {
@@ -174,7 +171,7 @@ func demonstrate(ctx context.Context, cfg config.Config, listen string, v *view,
 	if err := producer.Produce(sampleCtx, burstRecords()); err != nil {
 		return err
 	}
-	if err := outputs.each(sampleCtx, burst, func(*kgo.Record) {}); err != nil {
+	if err := outputs.each(sampleCtx, burst, func(*record.Record) {}); err != nil {
 		return err
 	}
 	v.summary(burst, time.Since(began))
@@ -191,53 +188,22 @@ func learntFrom(ctx context.Context, cfg config.Config) (learnt.Row, error) {
 		return learnt.Row{}, fmt.Errorf("demo: %w", err)
 	}
 	defer archive.Close()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
 	for {
 		r, err := archive.Record(ctx, article.Coordinates{Topic: cfg.Kafka.Topics.Learnt})
 		if row, ok := learning.RowOf(&r); err == nil && ok {
 			return row, nil
 		}
-		select {
-		case <-ctx.Done():
-			return learnt.Row{}, fmt.Errorf("demo: no sentence was learnt: %w", errors.Join(ctx.Err(), err))
-		case <-tick.C:
-		}
-	}
-}
-
-// waitReady waits until the service has joined its group: otherwise the first delays would be those of its start.
-func waitReady(ctx context.Context, readyz string) error {
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, readyz, nil)
-		if err != nil {
-			return err
-		}
-		if res, err := http.DefaultClient.Do(req); err == nil {
-			_ = res.Body.Close() // the status says all
-			if res.StatusCode == http.StatusOK {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("demo: the service is not ready: %w", ctx.Err())
-		case <-tick.C:
+		if ended := stopping.Wait(ctx, 100*time.Millisecond); ended != nil {
+			return learnt.Row{}, fmt.Errorf("demo: no sentence was learnt: %w", errors.Join(ended, err))
 		}
 	}
 }
 
 // publishSample publishes one record after the other, with a pause between them.
 func publishSample(ctx context.Context, producer *tools.Producer, records []record.Record) error {
-	tick := time.NewTicker(pace)
-	defer tick.Stop()
 	for _, rec := range records {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-tick.C:
+		if err := stopping.Wait(ctx, pace); err != nil {
+			return err
 		}
 		rec.Time = time.Now()
 		if err := producer.Produce(ctx, []record.Record{rec}); err != nil {
@@ -260,8 +226,7 @@ func burstRecords() []record.Record {
 
 // sampleRecords makes a record of each line of the shipped sample. The key is the id of the article, as
 // crawlers set it.
-func sampleRecords(decode *decode.Config) ([]record.Record, error) {
-	var records []record.Record
+func sampleRecords(decode *decode.Config) (records []record.Record) {
 	for line := range sample.Lines() {
 		r := record.Record{Value: line}
 		if content, reject := decode.Decode(&r); reject == nil {
@@ -269,8 +234,5 @@ func sampleRecords(decode *decode.Config) ([]record.Record, error) {
 		}
 		records = append(records, r)
 	}
-	if len(records) == 0 {
-		return nil, errors.New("demo: the shipped sample is empty")
-	}
-	return records, nil
+	return records
 }

@@ -3,14 +3,13 @@ package demo
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/consumer/broker"
 	"echosieve/pipeline"
+	"echosieve/pipeline/record"
 )
 
 // outputs reads the output topics as any consumer would, and returns their records in the order in which the
@@ -19,7 +18,7 @@ import (
 type outputs struct {
 	client  *kgo.Client
 	next    int64 // offset in the input topic of the next record
-	waiting map[int64]*kgo.Record
+	waiting map[int64]*record.Record
 }
 
 func newOutputs(cfg broker.Config) (*outputs, error) {
@@ -32,13 +31,13 @@ func newOutputs(cfg broker.Config) (*outputs, error) {
 	if err != nil {
 		return nil, fmt.Errorf("demo: reading the verdicts: %w", err)
 	}
-	return &outputs{client: client, waiting: map[int64]*kgo.Record{}}, nil
+	return &outputs{client: client, waiting: map[int64]*record.Record{}}, nil
 }
 
 func (o *outputs) close() { o.client.Close() }
 
 // each calls show for the next n records. It returns an error if ctx ends before.
-func (o *outputs) each(ctx context.Context, n int, show func(*kgo.Record)) error {
+func (o *outputs) each(ctx context.Context, n int, show func(*record.Record)) error {
 	for shown := 0; ; {
 		for ; shown < n && o.waiting[o.next] != nil; shown++ {
 			show(o.waiting[o.next])
@@ -53,24 +52,17 @@ func (o *outputs) each(ctx context.Context, n int, show func(*kgo.Record)) error
 			return fmt.Errorf("demo: %d of %d verdicts arrived: %w", shown, n, ctx.Err())
 		}
 		for _, r := range fetches.Records() {
-			offset, err := sourceOffset(r)
+			out := &record.Record{Value: r.Value, Time: r.Timestamp}
+			for _, h := range r.Headers {
+				out.Headers = append(out.Headers, record.Header{Key: h.Key, Value: h.Value})
+			}
+			from, err := pipeline.InputOf(out.Headers)
 			if err != nil {
-				return err
+				return fmt.Errorf("demo: a record of %s: %w", r.Topic, err)
 			}
-			if offset >= o.next { // else it was delivered and shown before
-				o.waiting[offset] = r
+			if from.Offset >= o.next { // else it was delivered and shown before
+				o.waiting[from.Offset] = out
 			}
 		}
 	}
-}
-
-// sourceOffset returns the offset of the input record that an output is about, from its header: "articles/0/17".
-func sourceOffset(r *kgo.Record) (int64, error) {
-	for _, h := range r.Headers {
-		if h.Key == pipeline.HeaderInput {
-			input := string(h.Value)
-			return strconv.ParseInt(input[strings.LastIndexByte(input, '/')+1:], 10, 64)
-		}
-	}
-	return 0, fmt.Errorf("demo: a record of %s has no header %s", r.Topic, pipeline.HeaderInput)
 }

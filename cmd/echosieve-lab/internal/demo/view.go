@@ -1,16 +1,17 @@
 package demo
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/text"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/app/config"
 	"echosieve/app/console"
@@ -31,7 +32,6 @@ type view struct {
 	decode  *decode.Config
 	colour  bool
 	titles  map[string]string // article id -> title, to show the title that a copy repeats
-	seen    int
 	counts  map[string]int
 	stories *stories.Fold
 	delays  []time.Duration // from the timestamp of a record until its verdict was read
@@ -58,34 +58,24 @@ func (v *view) start(brokers []string, listen, recipe string) {
 }
 
 // show prints one record of an output topic.
-func (v *view) show(r *kgo.Record) {
-	v.seen++
-	v.delays = append(v.delays, time.Since(r.Timestamp))
-	h, headers := map[string]string{}, make([]record.Header, len(r.Headers))
-	for i, header := range r.Headers {
-		h[header.Key], headers[i] = string(header.Value), record.Header{Key: header.Key, Value: header.Value}
-	}
-	verdict := h[pipeline.HeaderVerdict]
-	if verdict == "" {
-		verdict = "dead"
-	}
+func (v *view) show(r *record.Record) {
+	v.delays = append(v.delays, time.Since(r.Time))
+	says, _ := pipeline.ParseHeaders(r.Headers) // the service's own
 	content, _ := v.decode.Decode(&record.Record{Value: r.Value})
-	title := titleOf(content)
-	if says, err := pipeline.ParseHeaders(headers); err == nil && says.Reject == nil {
-		v.stories.Add(&says.Verdict, article.Ref{ID: content.ID, Coordinates: says.Input}, content, r.Timestamp)
-	}
-	repeats := v.titles[h[pipeline.HeaderOriginalID]]
-	switch verdict {
-	case "dead":
-		if title == "" {
-			title = string(r.Value)
+	verdict, title, bits, repeats := says.Verdict.Kind.String(), titleOf(content), "", ""
+	if says.Reject != nil {
+		verdict, title, repeats = "dead", cmp.Or(title, string(r.Value)), says.Reject.Error()
+	} else {
+		v.stories.Add(&says.Verdict, article.Ref{ID: content.ID, Coordinates: says.Input}, content, r.Time)
+		if says.Verdict.HasOriginal() {
+			bits, repeats = strconv.Itoa(says.Verdict.Distance), v.titles[says.Verdict.Original.ID]
 		}
-		repeats = h[pipeline.HeaderReason] + ": " + h[pipeline.HeaderDetail]
-	case article.Unique.String(), article.Possible.String():
-		v.titles[content.ID] = title
+		if !says.Verdict.Kind.IsCopy() {
+			v.titles[content.ID] = title
+		}
 	}
 	v.counts[verdict]++
-	v.row(verdict, title, h[pipeline.HeaderDistance], repeats)
+	v.row(verdict, title, bits, repeats)
 }
 
 // row prints one line. A column is cut and padded by the width on the screen: a Chinese character is as wide
@@ -118,7 +108,7 @@ func (v *view) summary(burst int, took time.Duration) {
 			counts = append(counts, fmt.Sprintf("%d %s", n, verdict))
 		}
 	}
-	fmt.Fprintf(v.out, "\n%s: %s\n", visible.Count(v.seen, "record"), strings.Join(counts, ", "))
+	fmt.Fprintf(v.out, "\n%s: %s\n", visible.Count(len(v.delays), "record"), strings.Join(counts, ", "))
 	fmt.Fprintf(v.out, "A verdict took %s (p50), %s (p99).\n", quantile(.5).Round(time.Millisecond),
 		quantile(.99).Round(time.Millisecond))
 	if burst > 0 {

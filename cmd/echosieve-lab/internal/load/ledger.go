@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"echosieve/internal/stopping"
 )
 
 // waiting stands for the delay of a record whose verdict has not been read yet.
@@ -33,23 +35,21 @@ func (l *ledger) publish(due time.Duration) int {
 	return len(l.due) - 1
 }
 
-// arrive adds a verdict. It returns false for a number that was never published.
-func (l *ledger) arrive(number int, verdict string) bool {
+// arrive adds a verdict. A number that was never published counts for nothing.
+func (l *ledger) arrive(number int, verdict string) {
 	at := time.Since(l.start)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if number < 0 || number >= len(l.due) {
-		return false
-	}
-	if l.delay[number] != waiting {
+	switch {
+	case number < 0 || number >= len(l.due):
+	case l.delay[number] != waiting:
 		l.redelivered++
-		return true
+	default:
+		l.delay[number] = max(0, at-l.due[number])
+		l.verdicts[verdict]++
+		l.arrived++
+		l.last = at
 	}
-	l.delay[number] = max(0, at-l.due[number])
-	l.verdicts[verdict]++
-	l.arrived++
-	l.last = at
-	return true
 }
 
 // counts returns how many records were published, and how many of them have a verdict.
@@ -61,21 +61,14 @@ func (l *ledger) counts() (published, arrived int) {
 
 // drain waits for the verdicts of all records. It gives up when none has arrived for the time patience.
 func (l *ledger) drain(ctx context.Context, patience time.Duration) {
-	tick := time.NewTicker(drainTick)
-	defer tick.Stop()
 	seen, since := -1, time.Now()
 	for {
 		published, arrived := l.counts()
 		if arrived != seen {
 			seen, since = arrived, time.Now()
 		}
-		if arrived == published || time.Since(since) > patience {
+		if arrived == published || time.Since(since) > patience || stopping.Wait(ctx, drainTick) != nil {
 			return
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/child"
+	"echosieve/internal/stopping"
 )
 
 const (
@@ -75,23 +76,30 @@ func (p *process) whileRuns(ctx context.Context) (context.Context, context.Cance
 	return ctx, func() { cancel(nil) }
 }
 
-// waitReady waits for /readyz to answer 200 and returns the time since the process was started.
+// waitReady waits until the service is ready and returns the time since the process was started.
 func (p *process) waitReady(ctx context.Context) (time.Duration, error) {
-	tick := time.NewTicker(readyTick)
-	defer tick.Stop()
+	limited, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	err := WaitReady(limited, p.url)
+	switch {
+	case ctx.Err() != nil:
+		return 0, context.Cause(ctx)
+	case err != nil:
+		return 0, fmt.Errorf("load: the service is not ready after %s: %w", readyTimeout, err)
+	}
+	return time.Since(p.began), nil
+}
+
+// WaitReady waits until /readyz of a service, at an address such as http://127.0.0.1:9464, answers 200. If ctx ends
+// before, the error is the last answer.
+func WaitReady(ctx context.Context, service string) error {
 	for {
-		code, body, err := get(ctx, p.url+"/readyz")
+		code, body, err := get(ctx, service+"/readyz")
 		if err == nil && code == http.StatusOK {
-			return time.Since(p.began), nil
+			return nil
 		}
-		select {
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		case <-tick.C:
-		}
-		if time.Since(p.began) > readyTimeout {
-			return 0, fmt.Errorf("load: the service is not ready after %s: %w", readyTimeout,
-				cmp.Or(err, errors.New(string(body))))
+		if stopping.Wait(ctx, readyTick) != nil {
+			return cmp.Or(err, errors.New(string(body)))
 		}
 	}
 }

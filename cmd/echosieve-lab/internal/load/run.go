@@ -15,6 +15,7 @@ import (
 	"echosieve/app/visible"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
+	"echosieve/internal/stopping"
 )
 
 // Plan holds rate, times and limits of a run.
@@ -90,12 +91,8 @@ func (m *measurement) settle(ctx context.Context) error {
 		return err
 	}
 	fmt.Fprintf(m.progress, "the service was ready after %s; idle for %s\n", took.Round(time.Millisecond), m.Idle)
-	idle := time.NewTimer(m.Idle)
-	defer idle.Stop()
-	select {
-	case <-ctx.Done():
+	if stopping.Wait(ctx, m.Idle) != nil {
 		return context.Cause(ctx)
-	case <-idle.C:
 	}
 	s, err := scrape(ctx, m.service.url)
 	m.report.Service = &Service{StartMS: milliseconds(took), IdleBytes: int64(s.memory), SettledSecs: m.Idle.Seconds()}
@@ -126,8 +123,18 @@ func (m *measurement) publish(ctx context.Context) (Result, error) {
 	defer stop()
 	group, groupCtx := errgroup.WithContext(running)
 	group.Go(func() error { return r.run(groupCtx) })
-	group.Go(func() error { every(groupCtx, scrapeInterval, func() { s.take(groupCtx) }); return nil })
-	group.Go(func() error { every(groupCtx, progressInterval, func() { m.show(l) }); return nil })
+	group.Go(func() error {
+		for stopping.Wait(groupCtx, scrapeInterval) == nil {
+			s.take(groupCtx)
+		}
+		return nil
+	})
+	group.Go(func() error {
+		for stopping.Wait(groupCtx, progressInterval) == nil {
+			m.show(l)
+		}
+		return nil
+	})
 	var published time.Duration
 	group.Go(func() error {
 		defer stop()
@@ -146,20 +153,6 @@ func (m *measurement) publish(ctx context.Context) (Result, error) {
 		err = context.Cause(ctx)
 	}
 	return result, err
-}
-
-// every calls f once in each interval until ctx ends.
-func every(ctx context.Context, interval time.Duration, f func()) {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			f()
-		}
-	}
 }
 
 func (m *measurement) show(l *ledger) {
