@@ -4,7 +4,6 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -61,13 +60,9 @@ take the median of several rounds.`,
 	cmd.Flags().IntVar(&limit, "limit", 4000, "articles to use at most")
 	asJSON := command.AddJSONFlag(cmd)
 	config.AddFlags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		if rounds < 1 || limit < 1 {
 			return errors.New("--rounds and --limit must be at least 1")
-		}
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
 		}
 		cfg.Input.Config = cfg.Input.AsJSON()
 		recipe, err := cfg.LoadRecipe()
@@ -82,11 +77,8 @@ take the median of several rounds.`,
 		if err != nil {
 			return err
 		}
-		if *asJSON {
-			return command.PrintJSON(cmd.OutOrStdout(), r)
-		}
-		return printResult(cmd.OutOrStdout(), r)
-	}
+		return command.Print(cmd, *asJSON, r, r.text)
+	})
 	return cmd
 }
 
@@ -145,7 +137,8 @@ func isArticle(cfg config.Config, recipe *recipe.Recipe, r *record.Record) (ok b
 	return true, ""
 }
 
-func printResult(w io.Writer, r result) error {
+// text is the result as a table.
+func (r *result) text() string {
 	t := command.NewTable("stage", "CPU us per article", "of bare Cut")
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}})
 	row := func(name string, us float64) {
@@ -164,8 +157,6 @@ func printResult(w io.Writer, r result) error {
 		row("bare Cut", r.Cut)
 		last = fmt.Sprintf("whole / bare Cut %.2f", r.Ratio)
 	}
-	_, err := io.WriteString(w,
-		t.Render()+"\n"+command.Fit(fmt.Sprintf("%d articles of %d bytes, median of %d rounds; %s\n",
-			r.Articles, r.Bytes, r.Rounds, last)))
-	return err
+	return t.Render() + "\n" + command.Fit(fmt.Sprintf("%d articles of %d bytes, median of %d rounds; %s\n",
+		r.Articles, r.Bytes, r.Rounds, last))
 }

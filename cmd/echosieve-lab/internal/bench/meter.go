@@ -227,7 +227,7 @@ func (m *meter) claim(ctx context.Context, articles []article.Article, at time.T
 	if err != nil {
 		return c, err
 	}
-	sums, err := indexSums(m.registry)
+	sums, err := sumsOf(m.registry, "echosieve_redisindex_")
 	if err != nil {
 		return c, err
 	}
@@ -249,7 +249,7 @@ func (m *meter) claim(ctx context.Context, articles []article.Article, at time.T
 	c.redis = after.cpu - before.cpu
 	c.servers = serverFigures{commands: after.commands - before.commands, sent: after.sent - before.sent,
 		log: after.log - before.log}
-	if c.metrics, err = indexSums(m.registry); err != nil {
+	if c.metrics, err = sumsOf(m.registry, "echosieve_redisindex_"); err != nil {
 		return c, err
 	}
 	for name, sum := range sums {
@@ -257,22 +257,6 @@ func (m *meter) claim(ctx context.Context, articles []article.Article, at time.T
 	}
 	slices.Sort(c.claims)
 	return c, nil
-}
-
-// indexSums returns the counters of the index, and the sums of its histograms, by their names without the prefix.
-func indexSums(registry *prometheus.Registry) (map[string]float64, error) {
-	families, err := registry.Gather()
-	if err != nil {
-		return nil, err
-	}
-	sums := map[string]float64{}
-	for _, family := range families {
-		name := strings.TrimPrefix(family.GetName(), "echosieve_redisindex_")
-		for _, metric := range family.GetMetric() {
-			sums[name] += metric.GetCounter().GetValue() + metric.GetHistogram().GetSampleSum()
-		}
-	}
-	return sums, nil
 }
 
 // quantile returns a value of a sorted list.

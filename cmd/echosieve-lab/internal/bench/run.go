@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -96,7 +97,7 @@ func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, r
 		p.Acknowledged(outputs, 0)
 	}
 	cpu = cpuTime() - start
-	sums, err := stageSeconds(registry)
+	sums, err := sumsOf(registry, "echosieve_pipeline_stage_seconds")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -111,22 +112,22 @@ func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, r
 	return cpu, shares, nil
 }
 
-// stageSeconds returns the sums of the histograms of the stages.
-func stageSeconds(registry *prometheus.Registry) (map[string]float64, error) {
+// sumsOf returns the counters whose names begin with the prefix, and the sums of such histograms, by the rest of their
+// names. If the prefix is a whole name, it returns them by their first label.
+func sumsOf(registry *prometheus.Registry, prefix string) (map[string]float64, error) {
 	families, err := registry.Gather()
-	if err != nil {
-		return nil, err
-	}
 	sums := map[string]float64{}
 	for _, family := range families {
-		if family.GetName() != "echosieve_pipeline_stage_seconds" {
-			continue
-		}
+		name, found := strings.CutPrefix(family.GetName(), prefix)
 		for _, m := range family.GetMetric() {
-			sums[m.GetLabel()[0].GetValue()] = m.GetHistogram().GetSampleSum()
+			key := name
+			if found && name == "" {
+				key = m.GetLabel()[0].GetValue()
+			}
+			sums[key] += m.GetCounter().GetValue() + m.GetHistogram().GetSampleSum()
 		}
 	}
-	return sums, nil
+	return sums, err
 }
 
 // median returns the middle value, 0 if there are no values.

@@ -15,11 +15,11 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/config"
-	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/record"
 	"echosieve/redisindex/admin"
+	"echosieve/redisindex/connection"
 )
 
 const scaleHelp = `Scale measures what a claim costs beside 1, 5, 20 or 50 million stored articles. For each size it
@@ -63,11 +63,7 @@ func scaleCommand() *cobra.Command {
 	limit := cmd.Flags().Int("limit", 4000, "articles of the FILEs to use at most")
 	asJSON := command.AddJSONFlag(cmd)
 	config.AddFlags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, names []string) error {
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		stored, err := parseSizes(*sizes)
 		if err != nil {
 			return err
@@ -89,20 +85,16 @@ func scaleCommand() *cobra.Command {
 		if len(results) == 0 {
 			return failed
 		}
-		if *asJSON {
-			sizes := make([]map[string]float64, len(results))
-			for i, figures := range results {
-				sizes[i] = map[string]float64{}
-				for _, f := range figures {
-					sizes[i][f.key] = f.value
-				}
+		sizes := make([]map[string]float64, len(results))
+		for i, figures := range results {
+			sizes[i] = map[string]float64{}
+			for _, f := range figures {
+				sizes[i][f.key] = f.value
 			}
-			err = command.PrintJSON(cmd.OutOrStdout(), map[string]any{"articles": len(s.originals), "sizes": sizes})
-		} else {
-			err = printScale(cmd.OutOrStdout(), results)
 		}
-		return errors.Join(failed, err)
-	}
+		return errors.Join(failed, command.Print(cmd, *asJSON, map[string]any{"articles": len(s.originals), "sizes": sizes},
+			func() string { return scaleText(results) }))
+	})
 	return cmd
 }
 
@@ -167,11 +159,14 @@ func (s *scale) size(ctx context.Context, stored int) (r []figure, err error) {
 	layout := s.cfg.IndexConfig(s.recipe.ID())
 	layout.Namespace += ":bench-" + strconv.FormatInt(time.Now().UnixNano(), 36)
 	layout.ExpectedArticles = stored
-	client, err := servers.DialRedis(ctx, s.cfg.Redis)
+	client, err := connection.Connect(s.cfg.Redis.Options)
 	if err != nil {
 		return r, err
 	}
 	defer client.Close()
+	if err := connection.Explain(connection.Ping(ctx, client), client, s.cfg.Redis.Namespace); err != nil {
+		return r, fmt.Errorf("redis at %s does not answer: %w", strings.Join(s.cfg.Redis.Addrs, ", "), err)
+	}
 	before, err := askServers(ctx, client)
 	if err != nil {
 		return r, err
@@ -208,8 +203,8 @@ func (s *scale) size(ctx context.Context, stored int) (r []figure, err error) {
 	}, measured...), err
 }
 
-// printScale prints a column for each size.
-func printScale(w io.Writer, results [][]figure) error {
+// scaleText is a table with a column for each size.
+func scaleText(results [][]figure) string {
 	t := command.NewTable()
 	var columns []table.ColumnConfig
 	for i := range results {
@@ -223,6 +218,5 @@ func printScale(w io.Writer, results [][]figure) error {
 		}
 		t.AppendRow(row)
 	}
-	_, err := io.WriteString(w, t.Render()+"\n")
-	return err
+	return t.Render() + "\n"
 }

@@ -17,7 +17,6 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/service"
 	"echosieve/cmd/echosieve-lab/internal/load"
-	"echosieve/cmd/echosieve-lab/internal/servers"
 	"echosieve/consumer/learning"
 	"echosieve/consumer/tools"
 	"echosieve/internal/stopping"
@@ -69,7 +68,7 @@ echosieve produce --kafka.brokers ADDRESS my-articles.jsonl`,
 // runDemo starts the servers and the service, shows the verdicts, and stops everything. Log lines of the
 // service go to logs.
 func runDemo(ctx context.Context, out, logs io.Writer, serve bool, listen string) (err error) {
-	inProcess, err := servers.Start()
+	inProcess, err := load.StartServers()
 	if err != nil {
 		return fmt.Errorf("demo: %w", err)
 	}
@@ -86,7 +85,7 @@ func runDemo(ctx context.Context, out, logs io.Writer, serve bool, listen string
 	records := sampleRecords(&cfg.Input.Config)
 	// The topics must exist before the service starts, because the service remembers for a second that a
 	// topic is missing.
-	if err := servers.EnsureTopics(ctx, cfg.Kafka); err != nil {
+	if err := load.EnsureTopics(ctx, cfg.Kafka); err != nil {
 		return err
 	}
 	log, _ := cfg.Log.NewLogger(logs)

@@ -41,12 +41,8 @@ func newAblateCommand() *cobra.Command {
 	asJSON := command.AddJSONFlag(cmd)
 	o.add(cmd)
 	config.AddFlags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		if err := o.validate(names); err != nil {
-			return err
-		}
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
 			return err
 		}
 		index := cfg.IndexConfig("recipe")
@@ -67,7 +63,7 @@ func newAblateCommand() *cobra.Command {
 			return command.PrintJSON(cmd.OutOrStdout(), result)
 		}
 		return report.Ablate(result).Print(cmd.OutOrStdout())
-	}
+	})
 	return cmd
 }
 

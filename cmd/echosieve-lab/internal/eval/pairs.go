@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/files"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
@@ -82,12 +83,8 @@ func newPairsCommand() *cobra.Command {
 	limits.add("min-candidate-recall", "exit with 1 if candidate recall is below this", true, 1)
 	limits.add("max-fpr", "exit with 1 if the false-positive rate is above this", false, 1)
 	config.AddFlags(cmd.Flags(), "recipe", "detection", "input")
-	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		if err := errors.Join(o.validate(names), limits.validate(), output.validate()); err != nil {
-			return err
-		}
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
 			return err
 		}
 		result, recipeID, err := o.eval(cmd, cfg, names, output.html != "")
@@ -104,7 +101,7 @@ func newPairsCommand() *cobra.Command {
 			figure{"min-candidate-recall", "candidate recall", result.CandidateRecall},
 			figure{"max-fpr", "false-positive rate", result.FalsePositiveRate},
 		)
-	}
+	})
 	return cmd
 }
 

@@ -75,16 +75,12 @@ func newStreamCommand() *cobra.Command {
 	limits.add("max-wrong-original", "exit with 1 if more copies than this have a wrong original", false, 1e12)
 	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "policy", "input", "log")
 	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		if err := errors.Join(limits.validate(), output.validate()); err != nil {
 			return err
 		}
 		if sample < 0 {
 			return errors.New("--sample must not be negative")
-		}
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
 		}
 		result, recipeID, err := evalStream(cmd, cfg, docs, sample)
 		if err != nil {
@@ -94,7 +90,7 @@ func newStreamCommand() *cobra.Command {
 			return err
 		}
 		return limits.check(streamFigures(result)...)
-	}
+	})
 	return cmd
 }
 

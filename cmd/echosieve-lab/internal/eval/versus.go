@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
@@ -44,7 +45,7 @@ func newVersusCommand() *cobra.Command {
 	other := pflag.NewFlagSet("", pflag.ContinueOnError)
 	other.StringVar(&o.recipe, "recipe", "classic-python-200", "the other recipe")
 	*cmd.Flags().Lookup("recipe") = *other.Lookup("recipe") // it does not change the settings
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		if len(args) == 0 {
 			return errors.New("name the file of articles")
 		}
@@ -55,16 +56,12 @@ func newVersusCommand() *cobra.Command {
 		if err := output.validate(); err != nil {
 			return err
 		}
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
-		}
 		result, recipeIDs, err := evalVersus(cmd, cfg, o)
 		if err != nil {
 			return err
 		}
 		return output.show(cmd.OutOrStdout(), result, recipeIDs, o.file)
-	}
+	})
 	return cmd
 }
 

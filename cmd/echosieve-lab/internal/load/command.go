@@ -28,7 +28,6 @@ import (
 	"echosieve/app/files"
 	"echosieve/app/produce"
 	"echosieve/app/visible"
-	"echosieve/cmd/echosieve-lab/internal/servers"
 )
 
 const help = `Load publishes articles evenly at --rate, reads the output topics and prints how many verdicts a second
@@ -88,17 +87,13 @@ func Command() *cobra.Command {
 		"path of the service binary that load starts (default: echosieve beside this program)")
 	f.json = command.AddJSONFlag(cmd)
 	config.AddFlags(cmd.Flags())
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := config.Load(cmd.Flags())
-		if err != nil {
-			return err
-		}
+	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		if err := f.validate(cfg); err != nil {
 			return err
 		}
 		report, err := f.run(cmd.Context(), cfg, cmd.ErrOrStderr())
 		return f.answer(cmd.OutOrStdout(), report, err)
-	}
+	})
 	return cmd
 }
 
@@ -121,15 +116,15 @@ func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) 
 		report: Report{Servers: "configured"}}
 	switch {
 	case f.real && cfg.Kafka.CreateTopics: // all of them: the verdicts are read, too
-		err = servers.EnsureTopics(ctx, cfg.Kafka)
+		err = EnsureTopics(ctx, cfg.Kafka)
 	case f.real:
 		err = produce.Ready(ctx, cfg, progress)
 	default:
-		var inProcess *servers.Servers
-		if inProcess, err = servers.Start(); err == nil {
+		var inProcess *Servers
+		if inProcess, err = StartServers(); err == nil {
 			defer inProcess.Close()
 			m.report.Servers, cfg = "in-process", inProcess.Configure(cfg)
-			err = servers.EnsureTopics(ctx, cfg.Kafka)
+			err = EnsureTopics(ctx, cfg.Kafka)
 		}
 	}
 	if err != nil {

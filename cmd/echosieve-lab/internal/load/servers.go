@@ -1,14 +1,10 @@
-// Package servers starts a Kafka and a Redis in this process, on loopback ports, and connects to real ones.
-package servers
+package load
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"echosieve/app/config"
@@ -17,14 +13,14 @@ import (
 	"echosieve/redisindex/connection"
 )
 
-// Servers are a Kafka and a Redis in this process.
+// Servers are a Kafka and a Redis in this process, on loopback ports.
 type Servers struct {
 	kafka *kfake.Cluster
 	redis *miniredis.Miniredis
 }
 
-// Start starts both. The caller closes them.
-func Start() (*Servers, error) {
+// StartServers starts both. The caller closes them.
+func StartServers() (*Servers, error) {
 	kafka, err := kfake.NewCluster(kfake.NumBrokers(1),
 		kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10485760"}))
 	if err != nil {
@@ -51,19 +47,6 @@ func (s *Servers) Configure(cfg config.Config) config.Config {
 func (s *Servers) Close() {
 	s.kafka.Close()
 	s.redis.Close()
-}
-
-// DialRedis connects to a Redis, and returns an error if it does not answer. The index alone would wait for the Redis.
-func DialRedis(ctx context.Context, cfg config.RedisConfig) (redis.UniversalClient, error) {
-	client, err := connection.Connect(cfg.Options)
-	if err != nil {
-		return nil, err
-	}
-	if err := connection.Explain(connection.Ping(ctx, client), client, cfg.Namespace); err != nil {
-		return nil, errors.Join(fmt.Errorf("redis at %s does not answer: %w", strings.Join(cfg.Addrs, ", "), err),
-			client.Close())
-	}
-	return client, nil
 }
 
 // EnsureTopics creates the configured topics that are missing, and waits until brokers serve them. It tries once.
