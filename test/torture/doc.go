@@ -19,6 +19,6 @@
 // knowledge of the texts.
 //
 // The packages, from the inside out: test/articles (what is published, and what must come of it), internal/traffic
-// (Kafka clients), internal/network (proxies), internal/process (one service process), internal/rig (servers, the state
-// of a round, outages), internal/faults, and this one (flags, schedules, rounds).
+// (Kafka clients), internal/process (one service process), internal/rig (servers, proxies before them, the state of a
+// round, outages), internal/faults, and this one (flags, schedules, rounds).
 package main

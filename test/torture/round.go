@@ -33,10 +33,10 @@ type round struct {
 // runRound makes one round: it starts the processes, publishes and injects, waits for the verdicts, and
 // accounts for them.
 func runRound(g *rig.Rig, o *options, number int, seed uint64, s *rig.Summary) error {
-	r := &round{o: o, plan: o.plan(seed), Round: &rig.Round{
-		Rig: g, Summary: s, Topic: fmt.Sprintf("torture-%d-%d", time.Now().UnixNano(), number),
+	r := &round{o: o, plan: o.plan(seed), Round: &rig.Round{Summary: s, Fleet: rig.Fleet{
+		Rig: g, Names: rig.Names{Topic: fmt.Sprintf("torture-%d-%d", time.Now().UnixNano(), number)},
 		Dir: filepath.Join(g.Dir, fmt.Sprintf("round-%d-seed-%d", number, seed)),
-	}}
+	}}}
 	r.Say("round %d, seed %d", number, seed)
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return err
@@ -216,10 +216,8 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 	if skipped := r.Skipped(); !r.Stories && (skipped > 0 || r.plan.ends() > 2) {
 		checked[rig.Skipped] = skipped
 	}
-	result := r.Result()
-	result.Records, result.Texts, result.Checked = len(inputs), found.Texts, checked
-	result.Violations = append(result.Violations, found.Violations...)
-	r.Summary.Add(result)
+	bad := append(r.Violations(), found.Violations...)
+	r.Summary.Add(len(inputs), found.Texts, checked, bad)
 	without := 0 // outputs of articles without a learnt sentence
 	for _, o := range outputs {
 		if slices.ContainsFunc(o.Headers, func(h kgo.RecordHeader) bool { return h.Key == pipeline.HeaderLeftOut }) {
@@ -230,16 +228,16 @@ func (r *round) account(inputs map[string]*kgo.Record, outputs []*kgo.Record, wr
 		r.Generation(), without)
 	const show = 5 // of each kind
 	shown := map[ledger.Kind]int{}
-	for _, v := range result.Violations {
+	for _, v := range bad {
 		if shown[v.Kind]++; shown[v.Kind] > show {
 			continue
 		}
 		r.Say("VIOLATION %s: %s", v.Kind, v.Text)
 	}
-	if len(result.Violations) > 0 {
+	if len(bad) > 0 {
 		r.Say("logs of the processes: %s", r.Dir)
 	}
-	return len(result.Violations) == 0
+	return len(bad) == 0
 }
 
 // cleanUp deletes the logs of a round without violations, and the data in Redis, which the next rounds do not need.

@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"echosieve/test/redisserver"
-	"echosieve/test/torture/internal/network"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
 )
@@ -139,7 +138,7 @@ func cutMaster(ctx context.Context, r *rig.Round, random *rand.Rand, servers rep
 	if err != nil {
 		return "", nil, err
 	}
-	how, err := n.Cut(ctx, "redis", network.Directions[random.IntN(2)])
+	how, err := n.Cut(ctx, "redis", rig.Directions[random.IntN(2)])
 	if part, ok := servers.(shard); ok && err == nil {
 		// The master still speaks to the other nodes, so that they do not replace it. An operator must.
 		err = part.Promote(ctx, part.slot)
@@ -178,7 +177,7 @@ func stallRedis(ctx context.Context, r *rig.Round, random *rand.Rand) (string, e
 		if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 			return "", err
 		}
-		if network.Probe(ctx, "redis", r.RedisServer.Addr, time.Second) == nil {
+		if rig.Probe(ctx, "redis", r.RedisServer.Addr, time.Second) == nil {
 			return "", errors.New("a PING was answered")
 		}
 		return "a PING timed out", nil
@@ -194,7 +193,7 @@ func restartRedis(ctx context.Context, r *rig.Round, random *rand.Rand) (string,
 	}
 	return r.Outage(ctx, "redis", between(random, 3*time.Second, 6*time.Second), func() (string, error) {
 		s.Kill()
-		return network.CheckRefused(ctx, r.RedisNet.Past(s.Addr))
+		return rig.CheckRefused(ctx, r.RedisNet.Past(s.Addr))
 	}, func() error {
 		s.Restart()
 		return process.Until(ctx, rig.ReadyTimeout, 20*time.Millisecond, func() error { // former connections fail first

@@ -11,7 +11,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/test/kafkaserver"
-	"echosieve/test/torture/internal/network"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
 )
@@ -21,7 +20,7 @@ func killBroker(ctx context.Context, r *rig.Round, random *rand.Rand) (string, e
 	s := r.Brokers[0]
 	return r.Outage(ctx, "kafka", between(random, time.Second, 4*time.Second), func() (string, error) {
 		s.Kill()
-		return network.CheckRefused(ctx, s.Addr)
+		return rig.CheckRefused(ctx, s.Addr)
 	}, func() error {
 		s.Restart()
 		return nil
@@ -68,7 +67,7 @@ func cutBroker(ctx context.Context, r *rig.Round, random *rand.Rand) (string, er
 		}
 		n := r.KafkaNet.Around(before)
 		defer func() { err = errors.Join(err, restore(ctx, r, "kafka", n)) }()
-		how, err := n.Cut(ctx, "kafka", network.Directions...)
+		how, err := n.Cut(ctx, "kafka", rig.Directions...)
 		if err != nil {
 			return "", err
 		}
@@ -176,7 +175,7 @@ func loseTwoBrokers(ctx context.Context, r *rig.Round, random *rand.Rand) (strin
 	proof, err := r.Outage(ctx, "kafka", between(random, 3*time.Second, 8*time.Second), func() (string, error) {
 		for _, s := range lost {
 			s.Kill()
-			if _, err := network.CheckRefused(ctx, s.Addr); err != nil {
+			if _, err := rig.CheckRefused(ctx, s.Addr); err != nil {
 				return "", err
 			}
 		}

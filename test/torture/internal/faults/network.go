@@ -7,20 +7,19 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"echosieve/test/torture/internal/network"
 	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
 )
 
 // linksOf returns all links between a component's servers and everybody else.
-func linksOf(r *rig.Round, component string) network.Network {
-	return map[string]network.Network{"redis": r.RedisNet, "kafka": r.KafkaNet}[component]
+func linksOf(r *rig.Round, component string) rig.Network {
+	return map[string]rig.Network{"redis": r.RedisNet, "kafka": r.KafkaNet}[component]
 }
 
 // vitalLinks draws links without which the processes can do nothing and which no replica replaces. In a Redis
 // Cluster these can be the links of one master: the other nodes still hear it on their own ports, and do not
 // replace it. Elsewhere they are all links.
-func vitalLinks(ctx context.Context, r *rig.Round, component string, random *rand.Rand) (network.Network, error) {
+func vitalLinks(ctx context.Context, r *rig.Round, component string, random *rand.Rand) (rig.Network, error) {
 	all := linksOf(r, component)
 	if component != "redis" || r.Cluster == nil || random.IntN(2) == 0 {
 		return all, nil
@@ -34,7 +33,7 @@ func vitalLinks(ctx context.Context, r *rig.Round, component string, random *ran
 
 // restore removes all toxics from the links and waits until servers that replicate have found each other
 // again. Until then some of them may take a master for lost and replace it.
-func restore(ctx context.Context, r *rig.Round, component string, n network.Network) error {
+func restore(ctx context.Context, r *rig.Round, component string, n rig.Network) error {
 	n.RemoveToxics(ctx)
 	switch {
 	case component == "kafka":
@@ -58,7 +57,7 @@ func cut(component string) injector {
 			return "", err
 		}
 		return r.Outage(ctx, component, between(random, 3*time.Second, 6*time.Second),
-			func() (string, error) { return n.Cut(ctx, component, network.Directions[random.IntN(2)]) },
+			func() (string, error) { return n.Cut(ctx, component, rig.Directions[random.IntN(2)]) },
 			func() error { return restore(ctx, r, component, n) })
 	}
 }
@@ -74,7 +73,7 @@ func hangUps(component string) injector {
 		for start := time.Now(); time.Since(start) < lasts || failed == 0 &&
 			time.Since(start) < rig.ReadyTimeout; tries += len(n) {
 			n.RemoveToxics(ctx)
-			if err := n.AddToxic("reset_peer", network.Directions[random.IntN(2)], 0.5,
+			if err := n.AddToxic("reset_peer", rig.Directions[random.IntN(2)], 0.5,
 				fmt.Sprintf(`"timeout": %d`, random.IntN(20))); err != nil {
 				return "", err
 			}

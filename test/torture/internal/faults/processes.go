@@ -187,7 +187,7 @@ func crashName(setting string) string {
 func crashAll(ctx context.Context, r *rig.Round, settings []string) (string, error) {
 	var crashes errgroup.Group
 	for _, s := range settings {
-		p, err := r.StartDoomed(crashpoint.Variable + "=" + s)
+		p, err := r.Start(crashpoint.Variable + "=" + s)
 		if err != nil {
 			return "", err
 		}
@@ -213,7 +213,7 @@ func awaitCrash(ctx context.Context, r *rig.Round, p *process.Process, setting s
 	limit := time.NewTimer(2 * rig.ReadyTimeout)
 	defer limit.Stop()
 	select {
-	case <-p.Exited():
+	case <-p.Exited:
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-limit.C:

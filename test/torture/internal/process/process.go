@@ -25,9 +25,10 @@ import (
 // Process is one running service. It is safe for concurrent use.
 type Process struct {
 	Command
+	Log
+	Exited chan struct{} // closed when the process has ended
 
 	child  *child.Process
-	exited chan struct{} // closed when the process has ended
 	asked  atomic.Bool
 	frozen atomic.Bool
 	thaws  atomic.Int32
@@ -38,7 +39,7 @@ type Command struct {
 	Name   string // names the log file, too
 	Dir    string // of the log file
 	Binary string
-	HTTP   string // where it listens
+	HTTP   Listener
 	Args   []string
 	Env    []string // in addition to the runner's own
 	// Doomed says that the process will end itself, as its environment asks for. Its end counts as asked for.
@@ -47,14 +48,14 @@ type Command struct {
 
 // Start starts a process and calls ended once, when the process has ended.
 func Start(c Command, ended func(*Process)) (*Process, error) {
-	p := &Process{Command: c, exited: make(chan struct{})}
-	file, err := os.Create(p.logFile())
+	p := &Process{Command: c, Log: Log{filepath.Join(c.Dir, c.Name+".log")}, Exited: make(chan struct{})}
+	file, err := os.Create(p.path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }()
 	p.asked.Store(c.Doomed)
-	cmd := exec.Command(c.Binary, append(c.Args, "--http.listen", c.HTTP)...)
+	cmd := exec.Command(c.Binary, append(c.Args, "--http.listen", string(c.HTTP))...)
 	cmd.Env = append(os.Environ(), c.Env...)
 	cmd.Stdout, cmd.Stderr = file, file
 	if p.child, err = child.Start(cmd); err != nil {
@@ -63,17 +64,9 @@ func Start(c Command, ended func(*Process)) (*Process, error) {
 	go func() {
 		<-p.child.Done
 		ended(p)
-		close(p.exited)
+		close(p.Exited)
 	}()
 	return p, nil
-}
-
-func (p *Process) logFile() string { return filepath.Join(p.Dir, p.Name+".log") }
-
-// log is what the process has written so far.
-func (p *Process) log() []byte {
-	text, _ := os.ReadFile(p.logFile()) // Start has made it
-	return text
 }
 
 // Asked says whether somebody asked the process to end.
@@ -85,6 +78,15 @@ func (p *Process) Running() bool { return !p.asked.Load() && !p.frozen.Load() }
 // Thaws is the number of times that the process was frozen and resumed.
 func (p *Process) Thaws() int32 { return p.thaws.Load() }
 
+// Log is the file that a process writes its log into.
+type Log struct{ path string }
+
+// read is what the process has written so far.
+func (l Log) read() []byte {
+	text, _ := os.ReadFile(l.path) // Start has made it
+	return text
+}
+
 var (
 	generationPattern = regexp.MustCompile(`msg="joined group generation".* group=(\S+) generation=(\d+)`)
 	crashPattern      = regexp.MustCompile(`(?m)^crashpoint `)
@@ -92,9 +94,9 @@ var (
 
 // Generation is the last group generation that the process has joined; 0 if it has joined none yet. A process in
 // several groups has the sum of those.
-func (p *Process) Generation() (sum int) {
+func (l Log) Generation() (sum int) {
 	last := map[string]int{}
-	for _, m := range generationPattern.FindAllSubmatch(p.log(), -1) {
+	for _, m := range generationPattern.FindAllSubmatch(l.read(), -1) {
 		last[string(m[1])], _ = strconv.Atoi(string(m[2]))
 	}
 	for _, g := range last {
@@ -104,10 +106,7 @@ func (p *Process) Generation() (sum int) {
 }
 
 // Crashed says whether the process wrote that it ends itself at a crash point.
-func (p *Process) Crashed() bool { return crashPattern.Match(p.log()) }
-
-// Exited is closed when the process has ended.
-func (p *Process) Exited() <-chan struct{} { return p.exited }
+func (l Log) Crashed() bool { return crashPattern.Match(l.read()) }
 
 // Err says how the process ended; nil means exit code 0. It is for calling when Exited is closed, or from the
 // callback of Start.
@@ -140,7 +139,7 @@ func (p *Process) Kill() error {
 	if err := p.child.Cmd.Process.Kill(); err != nil {
 		return err
 	}
-	<-p.exited
+	<-p.Exited
 	if !p.WasKilled() {
 		return fmt.Errorf("%s was killed but ended with: %w", p.Name, p.Err())
 	}
@@ -155,7 +154,7 @@ var ErrBadExit = errors.New("bad exit")
 func (p *Process) Terminate(limit time.Duration) error {
 	p.asked.Store(true)
 	inTime := p.child.Stop(limit)
-	<-p.exited
+	<-p.Exited
 	if !inTime {
 		return fmt.Errorf("%w: %s did not end within %s of its SIGTERM", ErrBadExit, p.Name, limit)
 	}
@@ -169,13 +168,16 @@ func (p *Process) Terminate(limit time.Duration) error {
 func (p *Process) Discard() {
 	p.asked.Store(true)
 	p.child.Kill()
-	<-p.exited
+	<-p.Exited
 }
+
+// Listener is the address at which a process listens for HTTP.
+type Listener string
 
 // State returns what /readyz says: whether the process is ready, and for each component ("redis", "kafka")
 // whether it is up.
-func (p *Process) State(ctx context.Context) (ready bool, up map[string]bool, err error) {
-	status, text, err := p.get(ctx, "/readyz")
+func (l Listener) State(ctx context.Context) (ready bool, up map[string]bool, err error) {
+	status, text, err := l.get(ctx, "/readyz")
 	if err != nil {
 		return false, nil, err
 	}
@@ -197,8 +199,8 @@ func (p *Process) State(ctx context.Context) (ready bool, up map[string]bool, er
 }
 
 // Counter returns the sum of a metric over its labels.
-func (p *Process) Counter(ctx context.Context, name string) (int, error) {
-	_, text, err := p.get(ctx, "/metrics")
+func (l Listener) Counter(ctx context.Context, name string) (int, error) {
+	_, text, err := l.get(ctx, "/metrics")
 	sum := 0.0
 	for line := range strings.Lines(string(text)) {
 		series, value, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -213,10 +215,10 @@ func (p *Process) Counter(ctx context.Context, name string) (int, error) {
 	return int(sum), err
 }
 
-func (p *Process) get(ctx context.Context, path string) (status int, body []byte, err error) {
+func (l Listener) get(ctx context.Context, path string) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.HTTP+path, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+string(l)+path, nil)
 	if err != nil {
 		return 0, nil, err
 	}

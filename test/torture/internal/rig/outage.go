@@ -108,7 +108,7 @@ func (r *Round) awaitState(ctx context.Context, procs []witness, limit time.Dura
 			if p.excused() {
 				continue
 			}
-			if ready, up, err := p.State(ctx); err != nil || !has(ready, up) {
+			if ready, up, err := p.HTTP.State(ctx); err != nil || !has(ready, up) {
 				missing = append(missing, p)
 			}
 		}

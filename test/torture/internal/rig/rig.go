@@ -24,7 +24,6 @@ import (
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/redisserver"
-	"echosieve/test/torture/internal/network"
 )
 
 // Options say which servers and processes a run has.
@@ -51,20 +50,30 @@ type Rig struct {
 	Recipe *recipe.Recipe
 	Dir    string // of the logs
 
+	Kafka
+	Redis
+
+	out   io.Writer
+	begin time.Time
+}
+
+// Kafka is the brokers of a run.
+type Kafka struct {
 	Brokers     []*kafkaserver.Server
 	KafkaAddrs  []string // of the brokers themselves, past the proxies
 	KafkaClient *kgo.Client
 	Admin       *kadm.Client
+	KafkaNet    Network
+}
+
+// Redis is the servers of Redis that a run has.
+type Redis struct {
 	RedisServer *redisserver.Server // with PlainRedis; else nil
 	Sentinel    *redisserver.Sentinel
 	Cluster     *redisserver.Cluster
 	RedisClient redis.UniversalClient
-	RedisNet    network.Network
-	KafkaNet    network.Network
-
-	out        io.Writer
-	begin      time.Time
-	redisAddrs []string // where the processes find Redis
+	RedisNet    Network
+	redisAddrs  []string // where the processes find Redis
 }
 
 // New starts the servers. The host ends them. Progress is written to out.
@@ -225,7 +234,7 @@ func (g *Rig) redisFlags() []string {
 }
 
 // EachMaster calls do for each server that accepts writes, one after another.
-func (g *Rig) EachMaster(ctx context.Context, do func(*redis.Client) error) error {
+func (g *Redis) EachMaster(ctx context.Context, do func(*redis.Client) error) error {
 	cluster, ok := g.RedisClient.(*redis.ClusterClient)
 	if !ok {
 		return do(g.RedisClient.(*redis.Client))

@@ -32,24 +32,17 @@ func NewSummary() *Summary {
 		checked: Census{}}
 }
 
-// Result is one round's part of the summary.
-type Result struct {
-	Records, Texts int
-	Violations     []ledger.Violation
-	Checked        Census
-}
-
 // Add adds a round.
-func (s *Summary) Add(r Result) {
+func (s *Summary) Add(records, texts int, checked Census, bad ledger.Violations) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.rounds++
-	s.records += r.Records
-	s.texts += r.Texts
-	for name, n := range r.Checked {
+	s.records += records
+	s.texts += texts
+	for name, n := range checked {
 		s.checked[name] += n
 	}
-	for _, v := range r.Violations {
+	for _, v := range bad {
 		s.violations[v.Kind]++
 	}
 }

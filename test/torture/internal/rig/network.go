@@ -1,5 +1,4 @@
-// Package network puts proxies in front of the test servers and disturbs the connections that pass them.
-package network
+package rig
 
 import (
 	"context"
