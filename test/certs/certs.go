@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -37,7 +36,7 @@ type Pair struct {
 func NewAuthority(t testing.TB) *Authority {
 	t.Helper()
 	a := &Authority{t: t, key: newKey(t), cert: &x509.Certificate{
-		SerialNumber: serial(t), Subject: pkix.Name{CommonName: "test authority"}, IsCA: true,
+		Subject: pkix.Name{CommonName: "test authority"}, IsCA: true,
 		BasicConstraintsValid: true,
 		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		KeyUsage: x509.KeyUsageCertSign,
@@ -49,22 +48,22 @@ func NewAuthority(t testing.TB) *Authority {
 
 // Server returns a certificate for the host name localhost, not for 127.0.0.1.
 func (a *Authority) Server() Pair {
-	return a.pair(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	})
+	return a.server(time.Now().Add(time.Hour))
 }
 
 // ServerOn returns a certificate for localhost and an address.
-func (a *Authority) ServerOn(ip string) Pair { return a.serverOn(ip, time.Time{}) }
+func (a *Authority) ServerOn(ip string) Pair {
+	return a.server(time.Now().Add(time.Hour), net.ParseIP(ip))
+}
 
 // Expired is ServerOn with a certificate that expired a minute ago.
-func (a *Authority) Expired(ip string) Pair { return a.serverOn(ip, time.Now().Add(-time.Minute)) }
+func (a *Authority) Expired(ip string) Pair {
+	return a.server(time.Now().Add(-time.Minute), net.ParseIP(ip))
+}
 
-func (a *Authority) serverOn(ip string, end time.Time) Pair {
+func (a *Authority) server(end time.Time, ips ...net.IP) Pair {
 	return a.pair(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
-		IPAddresses: []net.IP{net.ParseIP(ip)},
+		Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"}, IPAddresses: ips,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, NotAfter: end,
 	})
 }
@@ -73,17 +72,14 @@ func (a *Authority) serverOn(ip string, end time.Time) Pair {
 func (a *Authority) Client(name string) Pair {
 	return a.pair(&x509.Certificate{
 		Subject: pkix.Name{CommonName: name}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		NotAfter: time.Now().Add(time.Hour),
 	})
 }
 
 func (a *Authority) pair(template *x509.Certificate) Pair {
 	a.t.Helper()
 	key := newKey(a.t)
-	template.SerialNumber = serial(a.t)
 	template.NotBefore = time.Now().Add(-time.Hour)
-	if template.NotAfter.IsZero() {
-		template.NotAfter = time.Now().Add(time.Hour)
-	}
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
 	require.NoError(a.t, err)
 	dir := a.t.TempDir()
@@ -112,13 +108,6 @@ func newKey(t testing.TB) *ecdsa.PrivateKey {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
 	return key
-}
-
-func serial(t testing.TB) *big.Int {
-	t.Helper()
-	n, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	require.NoError(t, err)
-	return n
 }
 
 func write(t testing.TB, path string, data []byte) {

@@ -40,10 +40,7 @@ type World struct {
 // Start starts all of them, with the settings that the edits have changed. They end with the test.
 func Start(t *testing.T, edits ...func(*config.Config)) *World {
 	t.Helper()
-	kafka, err := kfake.NewCluster(kfake.NumBrokers(1),
-		kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10485760"}))
-	require.NoError(t, err)
-	t.Cleanup(kafka.Close)
+	kafka, _ := kafkatest.Fake(t, kfake.BrokerConfigs(map[string]string{"message.max.bytes": "10485760"}))
 	w := &World{Config: config.Default(), Redis: miniredis.RunT(t)}
 	w.Config.Kafka.Brokers, w.Config.Kafka.CreateTopics, w.Config.Kafka.Replication,
 		w.Config.Kafka.Partitions = kafka.ListenAddrs(), true, 1, 2
@@ -53,8 +50,7 @@ func Start(t *testing.T, edits ...func(*config.Config)) *World {
 		edit(&w.Config)
 	}
 	kafkatest.EnsureTopics(t, w.Config.Kafka)
-	w.Kafka = kafkaserver.Client(t, strings.Join(kafka.ListenAddrs(), ","),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerBatchMaxBytes(8<<20))
+	w.Kafka = kafkatest.Client(t, w.Config.Kafka)
 	w.Run(t)
 	t.Cleanup(func() { w.stop() })
 	return w

@@ -35,22 +35,27 @@ func NewCorpus(language string, articles []string) *Corpus {
 	return c
 }
 
-// maker makes the edits of one base.
-type maker struct {
+// draws draws words and sentences of a corpus.
+type draws struct {
 	*Corpus
 	*rand.Rand
-	base  int
-	edits []Edit
 }
 
-func (c *Corpus) random(seed uint64, base int) *rand.Rand {
-	return rand.New(rand.NewPCG(seed, uint64(base)))
+func (c *Corpus) draws(seed uint64, base int) draws {
+	return draws{c, rand.New(rand.NewPCG(seed, uint64(base)))}
+}
+
+// maker makes the edits of one base.
+type maker struct {
+	draws
+	base  int
+	edits []Edit
 }
 
 // Edits returns the edits of an article, always the same ones for a seed. Edits that would change nothing,
 // such as accents removed from an English text, are left out.
 func (c *Corpus) Edits(base int, seed uint64) []Edit {
-	m := &maker{Corpus: c, Rand: c.random(seed, base), base: base}
+	m := &maker{draws: c.draws(seed, base), base: base}
 	text, s := c.articles[base], c.sentences[base]
 	m.copy("words_05", m.replaceWords(text, .05))
 	m.copy("words_10", m.replaceWords(text, .10))
@@ -68,7 +73,7 @@ func (c *Corpus) Edits(base int, seed uint64) []Edit {
 	m.copy("source_line_added", "("+beginning(m.line(), 4)+")\n"+text)
 	m.copy("punctuation_lost", withoutPunctuation(text))
 	for _, loss := range losses {
-		m.copy(loss.kind, loss.apply(m, text))
+		m.copy(loss.kind, loss.apply(m.draws, text))
 	}
 	m.lookAlikes(text)
 	return m.edits
@@ -148,21 +153,21 @@ func runs(text string) []string {
 }
 
 // replaceWords replaces a share of the words by words of other articles.
-func (m *maker) replaceWords(text string, share float64) string {
+func (d draws) replaceWords(text string, share float64) string {
 	pieces := words(text)
 	for i, piece := range pieces {
-		if isWord(piece) && m.Float64() < share {
-			pieces[i] = m.word()
+		if isWord(piece) && d.Float64() < share {
+			pieces[i] = d.word()
 		}
 	}
 	return join(pieces)
 }
 
 // word returns a word of the corpus, as often as the corpus has it.
-func (m *maker) word() string {
+func (d draws) word() string {
 	for range 100 {
-		pieces := words(m.pool[m.IntN(len(m.pool))])
-		if piece := pieces[m.IntN(len(pieces))]; isWord(piece) {
+		pieces := words(d.pool[d.IntN(len(d.pool))])
+		if piece := pieces[d.IntN(len(pieces))]; isWord(piece) {
 			return piece
 		}
 	}
@@ -170,26 +175,26 @@ func (m *maker) word() string {
 }
 
 // line returns a sentence of another article as a line.
-func (m *maker) line() string { return strings.TrimSpace(m.pool[m.IntN(len(m.pool))]) + "\n" }
+func (d draws) line() string { return strings.TrimSpace(d.pool[d.IntN(len(d.pool))]) + "\n" }
 
 // text returns n sentences of other articles.
-func (m *maker) text(n int) string {
+func (d draws) text(n int) string {
 	var list []string
 	for range n {
-		list = append(list, strings.TrimSpace(m.pool[m.IntN(len(m.pool))]))
+		list = append(list, strings.TrimSpace(d.pool[d.IntN(len(d.pool))]))
 	}
 	return strings.Join(list, " ")
 }
 
 // otherNumbers gives each number of two digits and more another value, and returns how many there are.
-func (m *maker) otherNumbers(text string) (changed string, numbers int) {
+func (d draws) otherNumbers(text string) (changed string, numbers int) {
 	var b strings.Builder
 	run := []rune{}
 	flush := func() {
 		if len(run) >= 2 {
 			numbers++
-			run[0] = '1' + (run[0]-'1'+1+rune(m.IntN(8)))%9
-			run[len(run)-1] = '0' + (run[len(run)-1]-'0'+1+rune(m.IntN(9)))%10
+			run[0] = '1' + (run[0]-'1'+1+rune(d.IntN(8)))%9
+			run[len(run)-1] = '0' + (run[len(run)-1]-'0'+1+rune(d.IntN(9)))%10
 		}
 		b.WriteString(string(run))
 		run = run[:0]
@@ -209,15 +214,15 @@ func (m *maker) otherNumbers(text string) (changed string, numbers int) {
 // Repost returns an edited copy of a text. By n, a tenth of its words is replaced, a third of its sentences
 // cut off, or a paragraph added.
 func (c *Corpus) Repost(text string, n int, seed uint64) string {
-	m := &maker{Corpus: c, Rand: rand.New(rand.NewPCG(seed, uint64(n)))}
+	d := c.draws(seed, n)
 	switch n % 3 {
 	case 0:
-		return m.replaceWords(text, .1)
+		return d.replaceWords(text, .1)
 	case 1:
 		s := sentences(text)
 		return join(s[:len(s)-len(s)/3])
 	default:
-		return text + "\n" + m.text(3)
+		return text + "\n" + d.text(3)
 	}
 }
 

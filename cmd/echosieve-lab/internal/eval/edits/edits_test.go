@@ -69,11 +69,11 @@ func TestLosses(t *testing.T) {
 		"native_digits": {"سنة 1987", "سنة ۱۹۸۷"},
 	} {
 		language := map[string]string{"upper_case": "tr", "native_digits": "fa"}[kind]
-		m := &maker{Corpus: NewCorpus(language, []string{""})}
+		d := draws{Corpus: NewCorpus(language, []string{""})}
 		applied := ""
 		for _, loss := range losses {
 			if loss.kind == kind {
-				applied = loss.apply(m, texts[0])
+				applied = loss.apply(d, texts[0])
 			}
 		}
 		require.Equal(t, texts[1], applied, kind)

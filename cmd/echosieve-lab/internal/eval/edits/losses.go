@@ -13,25 +13,25 @@ import (
 // Where a text has none of the characters, it stays as it is.
 var losses = []struct {
 	kind  string
-	apply func(m *maker, text string) string
+	apply func(d draws, text string) string
 }{
-	{"upper_case", func(m *maker, text string) string { return cases.Upper(language.Make(m.language)).String(text) }},
-	{"accents_lost", func(_ *maker, text string) string { return withoutMarks(text, unicode.Latin, unicode.Greek) }},
-	{"letters_plain", func(_ *maker, text string) string {
+	{"upper_case", func(d draws, text string) string { return cases.Upper(language.Make(d.language)).String(text) }},
+	{"accents_lost", func(_ draws, text string) string { return withoutMarks(text, unicode.Latin, unicode.Greek) }},
+	{"letters_plain", func(_ draws, text string) string {
 		return plainLetters.Replace(withoutMarks(text, unicode.Latin, unicode.Greek))
 	}},
-	{"yo_lost", func(_ *maker, text string) string { return plainCyrillic.Replace(text) }},
-	{"nukta_lost", func(_ *maker, text string) string { return without(text, '\u093c', '\u09bc', '\u0a3c') }},
-	{"alef_taa", func(_ *maker, text string) string { return plainArabic.Replace(text) }},
-	{"yeh_kaf", func(_ *maker, text string) string { return otherKeyboard.Replace(text) }},
-	{"harakat_added", func(m *maker, text string) string {
-		return m.addMarks(text, unicode.Arabic, "\u064e\u064f\u0650\u0652")
+	{"yo_lost", func(_ draws, text string) string { return plainCyrillic.Replace(text) }},
+	{"nukta_lost", func(_ draws, text string) string { return without(text, '\u093c', '\u09bc', '\u0a3c') }},
+	{"alef_taa", func(_ draws, text string) string { return plainArabic.Replace(text) }},
+	{"yeh_kaf", func(_ draws, text string) string { return otherKeyboard.Replace(text) }},
+	{"harakat_added", func(d draws, text string) string {
+		return d.addMarks(text, unicode.Arabic, "\u064e\u064f\u0650\u0652")
 	}},
-	{"niqqud_added", func(m *maker, text string) string {
-		return m.addMarks(text, unicode.Hebrew, "\u05b0\u05b4\u05b7\u05b8")
+	{"niqqud_added", func(d draws, text string) string {
+		return d.addMarks(text, unicode.Hebrew, "\u05b0\u05b4\u05b7\u05b8")
 	}},
-	{"tatweel_added", func(m *maker, text string) string { return m.addMarks(text, unicode.Arabic, "\u0640") }},
-	{"apostrophes_curved", func(_ *maker, text string) string { return apostrophes.Replace(text) }},
+	{"tatweel_added", func(d draws, text string) string { return d.addMarks(text, unicode.Arabic, "\u0640") }},
+	{"apostrophes_curved", func(_ draws, text string) string { return apostrophes.Replace(text) }},
 	{"native_digits", nativeDigits},
 	{"separators_lost", withoutSeparators},
 }
@@ -71,24 +71,24 @@ func without(text string, marks ...rune) string {
 }
 
 // addMarks puts one of the marks behind a third of the letters of a script, except at the end of a word.
-func (m *maker) addMarks(text string, script *unicode.RangeTable, marks string) string {
+func (d draws) addMarks(text string, script *unicode.RangeTable, marks string) string {
 	var b strings.Builder
 	runes, choice := []rune(text), []rune(marks)
 	for i, r := range runes {
 		b.WriteRune(r)
 		if unicode.IsLetter(r) && unicode.Is(script, r) && i+1 < len(runes) && unicode.IsLetter(runes[i+1]) &&
-			m.IntN(3) == 0 {
-			b.WriteRune(choice[m.IntN(len(choice))])
+			d.IntN(3) == 0 {
+			b.WriteRune(choice[d.IntN(len(choice))])
 		}
 	}
 	return b.String()
 }
 
 // nativeDigits writes ASCII digits as the digits of the language's own script.
-func nativeDigits(m *maker, text string) string {
+func nativeDigits(d draws, text string) string {
 	zeros := map[string]rune{"ar": 0x660, "fa": 0x6f0, "ur": 0x6f0, "hi": 0x966, "mr": 0x966, "ne": 0x966,
 		"bn": 0x9e6, "th": 0xe50}
-	zero, known := zeros[m.language]
+	zero, known := zeros[d.language]
 	if !known {
 		return text
 	}
@@ -101,7 +101,7 @@ func nativeDigits(m *maker, text string) string {
 }
 
 // withoutSeparators writes numbers without the separator of their thousands, whichever the language uses.
-func withoutSeparators(_ *maker, text string) string {
+func withoutSeparators(_ draws, text string) string {
 	runes := []rune(text)
 	out := make([]rune, 0, len(runes))
 	for i, r := range runes {

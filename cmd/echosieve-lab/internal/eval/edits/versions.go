@@ -26,7 +26,7 @@ func ordinal(n int) string {
 // Versions returns versions of an article as one publisher sends them one after another, and its neighbours
 // on a page or in a feed: other articles with much text in common. It returns the same ones for a seed.
 func (c *Corpus) Versions(base int, seed uint64) []Edit {
-	m := &maker{Corpus: c, Rand: c.random(seed+1, base), base: base}
+	m := &maker{draws: c.draws(seed+1, base), base: base}
 	if len(c.sentences[base]) >= 4 {
 		m.takes(c.sentences[base])
 		m.liveBlog(c.sentences[base])
@@ -126,28 +126,28 @@ func (m *maker) neighbours(text string) {
 }
 
 // short returns the first three sentences of an article: a short report.
-func (m *maker) short(article int) string {
-	s := m.sentences[article]
+func (d draws) short(article int) string {
+	s := d.sentences[article]
 	return strings.TrimSpace(join(s[:min(3, len(s))]))
 }
 
 // prose returns sentences of other articles with at least a length in bytes, as a site puts them under each
 // of its articles.
-func (m *maker) prose(length int) []string {
+func (d draws) prose(length int) []string {
 	var list []string
 	for length > 0 {
-		s := strings.TrimSpace(m.pool[m.IntN(len(m.pool))]) + " "
+		s := strings.TrimSpace(d.pool[d.IntN(len(d.pool))]) + " "
 		list, length = append(list, s), length-len(s)
 	}
 	return list
 }
 
 // dateline returns a place and a date in front of a text.
-func (m *maker) dateline() string {
-	return fmt.Sprintf("%s, %d.%d. (%s) - ", strings.ToUpper(m.word()), 1+m.IntN(28), 1+m.IntN(12), m.word())
+func (d draws) dateline() string {
+	return fmt.Sprintf("%s, %d.%d. (%s) - ", strings.ToUpper(d.word()), 1+d.IntN(28), 1+d.IntN(12), d.word())
 }
 
 // clock returns a date and a time.
-func (m *maker) clock() string {
-	return fmt.Sprintf("%d-%02d-%02d %02d:%02d", 2020+m.IntN(6), 1+m.IntN(12), 1+m.IntN(28), m.IntN(24), m.IntN(60))
+func (d draws) clock() string {
+	return fmt.Sprintf("%d-%02d-%02d %02d:%02d", 2020+d.IntN(6), 1+d.IntN(12), 1+d.IntN(28), d.IntN(24), d.IntN(60))
 }
