@@ -1,8 +1,6 @@
 package docs
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,13 +81,11 @@ func (w *workspace) forget() {
 
 // writeArticles writes the reader's articles: those of the sample that are JSON objects, and two of them as texts.
 func (w *workspace) writeArticles() {
-	var zipped bytes.Buffer
-	z := gzip.NewWriter(&zipped)
+	var lines strings.Builder
 	for line := range sample.Lines() {
 		var a struct{ ID, Text string }
 		if json.Valid(line) {
-			_, err := z.Write(append(line, '\n'))
-			require.NoError(w.t, err)
+			lines.Write(append(line, '\n'))
 			w.articles++
 		}
 		if json.Unmarshal(line, &a) == nil {
@@ -98,8 +94,7 @@ func (w *workspace) writeArticles() {
 			}
 		}
 	}
-	require.NoError(w.t, z.Close())
-	w.write("articles.jsonl.gz", zipped.Bytes())
+	w.write("articles.jsonl.gz", []byte(host.Gzip(w.t, lines.String())))
 }
 
 func (w *workspace) write(name string, data []byte) {

@@ -9,7 +9,6 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -77,10 +76,7 @@ func TestAvroOfStrangers(t *testing.T) {
 		"input.format": "avro", "input.framing": "confluent", "input.registry.urls": "http://" + schemas.Addr,
 		"input.fields.text": "story.text",
 	}))
-	require.Eventually(t, func() bool {
-		page := p.Get("/readyz")
-		return strings.HasPrefix(page, "503") && strings.Contains(page, "schema ")
-	}, service.Patience, 50*time.Millisecond, "records wait for the registry")
+	p.Await(t, "/readyz", "503", "schema ") // records wait for the registry
 	schemas.Restart()
 	p.WaitReady(t)
 

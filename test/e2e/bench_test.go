@@ -94,22 +94,12 @@ func BenchmarkService(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // the wall-clock time depends on batches and waits
 }
 
-// unrelated replaces every word by another word of the same length.
-func unrelated(r *rand.Rand, text string) string {
-	return strings.Map(func(c rune) rune {
-		if c >= 'a' && c <= 'z' {
-			return 'a' + rune(r.IntN(26))
-		}
-		return c
-	}, text)
-}
-
 // others returns n records of words that no other record has, with timestamps spread over those of the given records.
 func others(records []*kgo.Record, n int) []*kgo.Record {
 	r := rand.New(rand.NewPCG(1, 2))
 	made := make([]*kgo.Record, n)
 	for i := range made {
-		value := fmt.Appendf(nil, `{"id":"other-%d","text":%q}`, i, unrelated(r, strings.Repeat("abcdefgh ", 30)))
+		value := fmt.Appendf(nil, `{"id":"other-%d","text":%q}`, i, wordsOf(fmt.Sprint("other-", i))[:270])
 		made[i] = &kgo.Record{Value: value, Timestamp: records[r.IntN(len(records))].Timestamp}
 	}
 	return made

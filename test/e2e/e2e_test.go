@@ -189,8 +189,7 @@ func TestHangupReloads(t *testing.T) {
 	write("log: {level: info}\n")
 	p := service.Start(t, service.Settings{"kafka.brokers": "127.0.0.1:1", "redis.addrs": "127.0.0.1:1",
 		"config": file})
-	require.Eventually(t, func() bool { return strings.HasPrefix(p.Get("/healthz"), "200") }, service.Patience,
-		50*time.Millisecond)
+	p.Await(t, "/healthz", "200")
 	require.NotContains(t, p.Log(), "level=DEBUG")
 
 	write("log: {level: debug}\n")

@@ -157,9 +157,6 @@ func TestPageOfRecipeChange(t *testing.T) {
 // waits waits until a process says that another recipe decides in its group.
 func waits(t *testing.T, p *service.Process) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		page := p.Get("/readyz")
-		return strings.HasPrefix(page, "503") && strings.Contains(page, "another recipe or layout decides in group")
-	}, service.Patience, 50*time.Millisecond)
+	p.Await(t, "/readyz", "503", "another recipe or layout decides in group")
 	require.NotContains(t, p.Log(), "joined group generation")
 }

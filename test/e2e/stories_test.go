@@ -165,15 +165,11 @@ func requireVersions(t *testing.T, c cluster, outputs []*kgo.Record) {
 // requireStories waits until the topic holds the stories.
 func requireStories(t *testing.T, c cluster, topic string, want map[string]stories.Record) {
 	t.Helper()
-	var bad []ledger.Violation
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
+	require.EventuallyWithT(t, func(e *assert.CollectT) {
 		got, err := ledger.LastStories(t.Context(), []string{c.kafka}, topic)
-		require.NoError(t, err)
-		if bad = ledger.CompareStories(want, got); len(bad) == 0 {
-			return
-		}
-	}
-	require.Empty(t, bad)
+		require.NoError(e, err)
+		require.Empty(e, ledger.CompareStories(want, got))
+	}, service.Patience, 200*time.Millisecond)
 }
 
 // checkStoriesTopic checks the settings with which the topic was created.

@@ -5,9 +5,7 @@ package hostile
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -22,6 +20,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/pipeline"
+	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
 	"echosieve/test/redisserver"
@@ -342,13 +341,8 @@ func TestCompressedValues(t *testing.T) {
 	kafkaserver.CreateTopics(t, client, valuePartitions, nil, s.input)
 	s.createOutputs(t, "small", nil)
 	for i, title := range []int{4 << 20, 1<<20 - 1<<10} { // the first ones are too large
-		var packed bytes.Buffer
-		w := gzip.NewWriter(&packed)
-		require.NoError(t, json.NewEncoder(w).Encode(map[string]string{
-			"text": "A text of few words in partition " + strconv.Itoa(i), "title": strings.Repeat("a", title),
-		}))
-		require.NoError(t, w.Close())
-		send(int32(i), 256, packed.Bytes())
+		send(int32(i), 256, []byte(host.Gzip(t, fmt.Sprintf(`{"text":"A text of few words in partition %d","title":%q}`, i,
+			strings.Repeat("a", title)))))
 	}
 	p := s.start(t, "small", nil)
 	for i := range int32(valuePartitions) { // behind all that stands there

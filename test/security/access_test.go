@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -109,9 +108,7 @@ func (f *fortress) testRedisRights(t *testing.T) {
 			require.Equal(t, 1, code, "%+v", findings)
 			require.Contains(t, failures(findings)[0].Remedy, "ACL SETUSER echosieve ~echosieve:*")
 			mark := f.publish(t)
-			require.Eventually(t, func() bool {
-				return strings.HasPrefix(p.Get("/readyz"), "503") && strings.Contains(p.Get("/readyz"), "ACL SETUSER")
-			}, service.Patience, 50*time.Millisecond)
+			p.Await(t, "/readyz", "503", "ACL SETUSER")
 			require.NoError(t, f.redis.Do(t.Context(), "ACL", "SETUSER", "echosieve", "+"+right).Err())
 			p.WaitReady(t)
 			f.await(t, mark)

@@ -135,10 +135,7 @@ func (f *fortress) withoutExactlyOnce(t *testing.T, command string) {
 	}), "%+v", findings)
 	p := f.run(t, f.settings)
 	p.WaitReady(t)
-	require.Eventually(t, func() bool {
-		answer := p.Get("/readyz")
-		return strings.Contains(answer, "delivery is at least once") && strings.Contains(answer, want)
-	}, service.Patience, 50*time.Millisecond)
+	p.Await(t, "/readyz", "", "delivery is at least once", want)
 	require.Zero(t, p.end(t))
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,13 +22,6 @@ import (
 
 // alone are the settings of a service without servers: it starts, waits for them and serves HTTP.
 var alone = service.Settings{"kafka.brokers": "127.0.0.1:1", "redis.addrs": "127.0.0.1:1"}
-
-// waitServing waits until the service answers HTTP requests.
-func waitServing(t *testing.T, p *service.Process) {
-	t.Helper()
-	require.Eventually(t, func() bool { return strings.HasPrefix(p.Get("/healthz"), "200") }, service.Patience,
-		50*time.Millisecond)
-}
 
 // The service runs as in the image: as an ordinary user without rights, in a working directory that it cannot
 // write to, with one writable folder. It leaves no file in that folder, and has no file open for writing.
@@ -48,7 +40,7 @@ func TestRunsWithoutRightsAndDisk(t *testing.T) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		}
 	})
-	waitServing(t, p)
+	p.Await(t, "/healthz", "200")
 	left, err := os.ReadDir(tmp)
 	require.NoError(t, err)
 	require.Empty(t, left)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -151,9 +152,20 @@ func (p *Process) Ready() bool { return strings.HasPrefix(p.Get("/readyz"), "200
 // WaitReady waits for readyz to be green.
 func (p *Process) WaitReady(t testing.TB) {
 	t.Helper()
-	for end := time.Now().Add(Patience); !p.Ready(); time.Sleep(50 * time.Millisecond) {
+	p.Await(t, "/readyz", "200")
+}
+
+// Await waits until a page has the status and the texts.
+func (p *Process) Await(t testing.TB, path, status string, texts ...string) {
+	t.Helper()
+	for end := time.Now().Add(Patience); ; time.Sleep(50 * time.Millisecond) {
+		page := p.Get(path)
+		lacks := func(text string) bool { return !strings.Contains(page, text) }
+		if strings.HasPrefix(page, status) && !slices.ContainsFunc(texts, lacks) {
+			return
+		}
 		if p.Ended() || time.Now().After(end) {
-			t.Fatalf("the service is not ready: %s", p.Get("/readyz"))
+			t.Fatalf("%s is not %s %q: %s", path, status, texts, page)
 		}
 	}
 }
