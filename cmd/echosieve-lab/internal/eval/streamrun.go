@@ -198,14 +198,19 @@ func (s *streamEval) flush(ctx context.Context) error {
 		return err
 	}
 	for i := range outputs { // one for each record: none is skipped
-		v, err := headerVerdict(&outputs[i])
+		says, err := pipeline.ParseHeaders(outputs[i].Headers) // as consumers of the output topics do
 		if err != nil {
-			return err
+			return fmt.Errorf("verdict on the article at %s: %w", outputs[i].Record, err)
 		}
+		says.Verdict.Destination = outputs[i].Destination
+		v := streamVerdict(&says.Verdict)
 		a, _ := prepared.Article(i)
-		if v.Dead = a == nil; v.Dead {
-			s.reader.noteBad(len(s.verdicts), headerOf(&outputs[i], pipeline.HeaderReason))
-		} else if !s.all {
+		switch v.Dead = a == nil; {
+		case says.Reject != nil:
+			s.reader.noteBad(len(s.verdicts), string(says.Reject.Reason))
+		case v.Dead: // a deletion
+			s.reader.noteBad(len(s.verdicts), "")
+		case !s.all:
 			s.claimed = append(s.claimed, *a)
 		}
 		s.verdicts = append(s.verdicts, v)
@@ -213,16 +218,6 @@ func (s *streamEval) flush(ctx context.Context) error {
 	s.reader.articles.Add(int64(len(outputs)))
 	s.batch = s.batch[:0]
 	return nil
-}
-
-// headerVerdict reads the verdict from the headers, as consumers of the output topics do.
-func headerVerdict(o *pipeline.Output) (figures.StreamVerdict, error) {
-	p, err := pipeline.ParseHeaders(o.Headers)
-	if err != nil {
-		return figures.StreamVerdict{}, fmt.Errorf("verdict on the article at %s: %w", o.Record, err)
-	}
-	p.Verdict.Destination = o.Destination
-	return streamVerdict(&p.Verdict), nil
 }
 
 func streamVerdict(from *article.Verdict) figures.StreamVerdict {
@@ -235,13 +230,4 @@ func streamVerdict(from *article.Verdict) figures.StreamVerdict {
 		v.Distance, v.Reason = from.Distance, from.Reason.String()
 	}
 	return v
-}
-
-func headerOf(o *pipeline.Output, key string) string {
-	for _, h := range o.Headers {
-		if h.Key == key {
-			return string(h.Value)
-		}
-	}
-	return ""
 }

@@ -12,12 +12,10 @@ import (
 // names into lines, beside their bars or, on a narrow screen, above them.
 type bars struct {
 	Title string
-	Ticks []tick
 	Bars  []bar
 }
 
-// tick is a place on an axis with its label, which may be empty. At is its distance from the left end of bars, in
-// percent of the length of the axis; of a lineChart, its place in units of the drawing.
+// tick is a place on an axis of a lineChart, in units of the drawing, with its label.
 type tick struct {
 	At   float64
 	Text string
@@ -32,10 +30,6 @@ type bar struct {
 	Width float64 // of the interval, in percent; 0 if there is none
 	Value string
 	Note  string // in small print: the number of cases
-}
-
-func newBars(title string) *bars {
-	return &bars{Title: title, Ticks: []tick{{0, "0"}, {25, "0.25"}, {50, "0.5"}, {75, "0.75"}, {100, "1"}}}
 }
 
 // add adds a bar for a share of so many cases; the interval may be nil.

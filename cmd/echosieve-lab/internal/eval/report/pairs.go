@@ -42,7 +42,7 @@ func Pairs(r figures.PairsResult, onPage bool) Report {
 		{"Versions that should be published", "Flagged ones should be published, too.", "neutral", figures.Version},
 		{"Debatable or ignored, in no figure above", "", "neutral", figures.Partial},
 	} {
-		s := section{Title: part.title, About: part.about, Bars: newBars("share flagged, and its 95 % interval"),
+		s := section{Title: part.title, About: part.about, Bars: &bars{Title: "share flagged, and its 95 % interval"},
 			Table: newTable("kind", "pairs", "flagged", "pub-\nlished", "pos-\nsible", "share", "95 %\ninterval", "families")}
 		for _, name := range sortedKeys(r.Kinds) {
 			if k := r.Kinds[name]; k.Label == part.label {

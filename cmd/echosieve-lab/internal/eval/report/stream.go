@@ -28,13 +28,13 @@ func Stream(r figures.StreamResult, onPage bool) Report {
 	out.Lead = append(out.Lead, fmt.Sprintf("%d of %d %s %s (%s)", total.Dropped, total.Originals, words.Originals,
 		words.Dropped, share(float64(total.Dropped)/float64(max(1, total.Originals)))))
 
-	kinds := newBars("share of copies caught")
+	kinds := &bars{Title: "share of copies caught"}
 	for _, name := range sortedKeys(r.Kinds) {
 		if c := r.Kinds[name]; c.Copies > 0 {
 			kinds.add(name, "good", c.CaughtShare(), nil, c.Copies)
 		}
 	}
-	gaps := newBars("share of copies caught")
+	gaps := &bars{Title: "share of copies caught"}
 	for _, gap := range r.Gaps {
 		if gap.Copies > 0 {
 			gaps.add(gap.From+" and later", "plain", float64(gap.Caught)/float64(gap.Copies), nil, gap.Copies)
