@@ -1,6 +1,8 @@
 package docs
 
 import (
+	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -9,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/pipeline"
+	"echosieve/pipeline/evidence"
 	"echosieve/pipeline/recipe"
 	"echosieve/test/host"
 )
@@ -139,4 +143,78 @@ func TestLinks(t *testing.T) {
 			assert.NoError(t, err, "path of %s", page)
 		}
 	}
+}
+
+var update = flag.Bool("update", false, "write the lists of docs/detection.md instead of comparing them")
+
+// The lists of rows and needs in docs/detection.md are those of the code. With -update, the test writes them.
+func TestRuleIsDocumented(t *testing.T) {
+	name := filepath.Join("..", "..", "docs", "detection.md")
+	page, err := os.ReadFile(name)
+	require.NoError(t, err)
+	text := string(page)
+	var rows, needs strings.Builder
+	for i, row := range evidence.Rows() {
+		verdict := "different"
+		if row.Kind != 0 {
+			verdict = row.Kind.String()
+		}
+		turn := ""
+		if row.Turn != "" {
+			turn = "; " + row.Turn
+		}
+		rows.WriteString(wrapped(fmt.Sprintf("%d. %s%s: %s, `%s`%s. *%s.*", i+1, strings.ToUpper(row.When[:1]),
+			row.When[1:], verdict, row.Reason, turn, row.Example)))
+	}
+	for _, need := range evidence.Needs() {
+		setting := ""
+		if need.Setting != "" {
+			setting = fmt.Sprintf(" (`%s`)", strings.TrimPrefix(need.Setting, "detection."))
+		}
+		needs.WriteString(wrapped(fmt.Sprintf("- %.2f%s: %s", need.Default(), setting, need.With)))
+	}
+	for name, list := range map[string]string{"rows": rows.String(), "needs": needs.String()} {
+		before, rest, found := strings.Cut(text, "<!-- "+name+" -->\n\n")
+		_, after, closed := strings.Cut(rest, "\n<!-- end -->")
+		require.True(t, found && closed, name)
+		if want := before + "<!-- " + name + " -->\n\n" + list + "\n<!-- end -->" + after; *update {
+			text = want
+		} else {
+			require.Equal(t, want, text, "go test ./test/docs -run TestRuleIsDocumented -update writes the list")
+		}
+	}
+	if *update {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+	}
+}
+
+// wrapped returns the item of a list in lines of at most columns.
+func wrapped(item string) string {
+	words := strings.Fields(item)
+	lines, line := "", words[0]
+	for _, word := range words[1:] {
+		if utf8.RuneCountInString(line+" "+word) > columns {
+			lines, line = lines+line+"\n", strings.Repeat(" ", len(words[0]))
+		}
+		line += " " + word
+	}
+	return lines + line + "\n"
+}
+
+// README, near its top, names the two commands of a fresh machine with their durations.
+func TestTheTwoCommands(t *testing.T) {
+	top, _, found := strings.Cut(host.Read(t, "README.md"), "## What it catches")
+	require.True(t, found)
+	command := regexp.MustCompile("(?m)^\\| `make (\\S+)` \\| (\\w+ minutes)")
+	printed := command.FindAllStringSubmatch(top, -1)
+	require.Len(t, printed, 2)
+	require.Equal(t, "demo", printed[0][1])
+	require.Equal(t, "test", printed[1][1])
+	duration := printed[1][2]
+
+	makefile := host.Read(t, "Makefile")
+	require.Regexp(t, `(?m)^demo:`, makefile)
+	require.Regexp(t, `(?m)^test: .*## in `+duration+`\b`, makefile)
+	require.Contains(t, host.Read(t, "CONTRIBUTING.md"), "| `make test` | "+duration)
+	require.Regexp(t, `(?m)^echo "== test"; make test `, host.Read(t, ".ci/run"))
 }

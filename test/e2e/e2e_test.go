@@ -36,11 +36,7 @@ const (
 func TestMain(m *testing.M) { os.Exit(service.Main(m)) }
 
 // cluster is the servers, the namespace and the topics of one run.
-type cluster struct {
-	kafka, redis, namespace, topic string
-
-	member string // echosieve, if the verdict is in the value, too
-}
+type cluster struct{ kafka, redis, namespace, topic string }
 
 func (c cluster) settings() service.Settings {
 	return service.Settings{
@@ -135,7 +131,6 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 				broker = func(t testing.TB) *kafkaserver.Server { return kafkaserver.Start(t, version) }
 			}
 			c := newCluster(t, broker(t).Addr, redisserver.Addr(t))
-			c.member = "echosieve"
 			settings := c.settings().With(service.Settings{"output.verdict": "value"})
 			stays, leaves := service.Start(t, settings), service.Start(t, settings)
 			stays.WaitReady(t)
@@ -169,7 +164,7 @@ func TestEveryRecordGetsItsVerdict(t *testing.T) {
 			stop(t, stories)
 			cpu := stop(t, stays)
 
-			found := articles.Judge(ledger.Run{Inputs: inputs, Outputs: outputs, Partitions: partitions, Member: c.member,
+			found := articles.Judge(ledger.Run{Inputs: inputs, Outputs: outputs, Partitions: partitions, Member: "echosieve",
 				Topics: c.outputs()}, writer)
 			require.Empty(t, found.Violations)
 			require.Greater(t, found.Links, 20, "too few of the articles are copies")

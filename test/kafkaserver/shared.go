@@ -24,11 +24,8 @@ const Variable = "ECHOSIEVE_TEST_KAFKA"
 
 // shared is the broker of this test binary.
 var shared struct {
-	main   bool // Main runs
-	once   sync.Once
-	host   *host.Host
-	server *Server
-	err    error
+	host  *host.Host
+	start func() (*Server, error) // nil unless Main runs
 }
 
 // Shared returns a broker of V4 that other tests use at the same time: the one of ECHOSIEVE_TEST_KAFKA, else
@@ -40,20 +37,21 @@ func Shared(t testing.TB) *Server {
 	if addr := os.Getenv(Variable); addr != "" {
 		return &Server{Addr: addr, Reached: addr}
 	}
-	require.True(t, shared.main, "TestMain must call kafkaserver.Main, which stops the shared broker")
-	shared.once.Do(func() {
-		ctx, cancel := context.WithCancelCause(context.Background())
-		shared.host = host.New(ctx, cancel)
-		shared.err = shared.host.Do(func() { shared.server = Start(shared.host, V4) })
-	})
-	require.NoError(t, shared.err)
-	return &Server{Addr: shared.server.Addr, Reached: shared.server.Reached}
+	require.NotNil(t, shared.start, "TestMain must call kafkaserver.Main, which stops the shared broker")
+	server, err := shared.start()
+	require.NoError(t, err)
+	return &Server{Addr: server.Addr, Reached: server.Reached}
 }
 
 // Main is for TestMain: it runs the tests, stops the broker that they shared, and returns the exit code. If
 // the test binary dies before, the system ends the broker.
 func Main(m *testing.M) int {
-	shared.main = true
+	shared.start = sync.OnceValues(func() (server *Server, err error) {
+		ctx, cancel := context.WithCancelCause(context.Background())
+		shared.host = host.New(ctx, cancel)
+		err = shared.host.Do(func() { server = Start(shared.host, V4) })
+		return server, err
+	})
 	code := m.Run()
 	if shared.host != nil {
 		shared.host.Close()

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -14,11 +15,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/stretchr/testify/require"
 
 	"echosieve/cmd/echosieve-lab/child"
@@ -79,7 +80,7 @@ func (p *Prom) CheckQueries(t testing.TB, queries []string) {
 	for _, q := range queries {
 		for {
 			answer, err := p.query(t.Context(), q)
-			if slices.ContainsFunc(answer, func(v float64) bool { return !math.IsNaN(v) }) {
+			if slices.ContainsFunc(answer, func(s *model.Sample) bool { return !math.IsNaN(float64(s.Value)) }) {
 				break
 			}
 			if time.Now().After(end) {
@@ -91,30 +92,17 @@ func (p *Prom) CheckQueries(t testing.TB, queries []string) {
 	}
 }
 
-// query returns the numbers of a query that is an instant vector.
-func (p *Prom) query(ctx context.Context, query string) ([]float64, error) {
+// query returns the result of a query that is an instant vector.
+func (p *Prom) query(ctx context.Context, query string) (model.Vector, error) {
 	body, err := p.get(ctx, "/api/v1/query?query="+url.QueryEscape(query))
 	if err != nil {
 		return nil, err
 	}
-	var answer struct {
-		Data struct {
-			Result []struct{ Value [2]any }
-		}
-	}
+	var answer struct{ Data struct{ Result model.Vector } }
 	if err := json.Unmarshal(body, &answer); err != nil {
 		return nil, fmt.Errorf("not an instant vector: %w: %s", err, body)
 	}
-	vector := make([]float64, len(answer.Data.Result))
-	for i, r := range answer.Data.Result {
-		text, _ := r.Value[1].(string)
-		v, err := strconv.ParseFloat(text, 64)
-		if err != nil {
-			return nil, fmt.Errorf("not a number: %w: %s", err, body)
-		}
-		vector[i] = v
-	}
-	return vector, nil
+	return answer.Data.Result, nil
 }
 
 func (p *Prom) get(ctx context.Context, path string) ([]byte, error) {
@@ -127,14 +115,11 @@ func (p *Prom) get(ctx context.Context, path string) ([]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	var body bytes.Buffer
-	if _, err := body.ReadFrom(resp.Body); err != nil {
-		return nil, err
+	body, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", resp.Status, body)
 	}
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", resp.Status, body.String())
-	}
-	return body.Bytes(), nil
+	return body, err
 }
 
 // Tool returns the path of a program of the Prometheus package, or ends the test with the command that installs it.
