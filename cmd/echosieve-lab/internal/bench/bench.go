@@ -59,8 +59,7 @@ take the median of several rounds.`,
 	cmd.Flags().IntVar(&rounds, "rounds", 5, "rounds to take the median of")
 	cmd.Flags().IntVar(&limit, "limit", 4000, "articles to use at most")
 	asJSON := command.AddJSONFlag(cmd)
-	config.AddFlags(cmd.Flags())
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		if rounds < 1 || limit < 1 {
 			return errors.New("--rounds and --limit must be at least 1")
 		}
@@ -79,7 +78,6 @@ take the median of several rounds.`,
 		}
 		return command.Print(cmd, *asJSON, r, r.text)
 	})
-	return cmd
 }
 
 // readRecords makes the records of the files that produce would publish; without files it repeats the sample.

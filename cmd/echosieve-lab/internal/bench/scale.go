@@ -62,8 +62,7 @@ func scaleCommand() *cobra.Command {
 	sizes := cmd.Flags().StringSlice("stored", []string{"1M"}, "numbers of stored articles, such as 500k,1M")
 	limit := cmd.Flags().Int("limit", 4000, "articles of the FILEs to use at most")
 	asJSON := command.AddJSONFlag(cmd)
-	config.AddFlags(cmd.Flags())
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		stored, err := parseSizes(*sizes)
 		if err != nil {
 			return err
@@ -95,7 +94,6 @@ func scaleCommand() *cobra.Command {
 		return errors.Join(failed, command.Print(cmd, *asJSON, map[string]any{"articles": len(s.originals), "sizes": sizes},
 			func() string { return scaleText(results) }))
 	})
-	return cmd
 }
 
 // parseSizes reads numbers of articles with k or M behind them.

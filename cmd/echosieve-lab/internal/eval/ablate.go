@@ -40,8 +40,7 @@ func newAblateCommand() *cobra.Command {
 	}
 	asJSON := command.AddJSONFlag(cmd)
 	o.add(cmd)
-	config.AddFlags(cmd.Flags())
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		if err := o.validate(names); err != nil {
 			return err
 		}
@@ -64,7 +63,6 @@ func newAblateCommand() *cobra.Command {
 		}
 		return report.Ablate(result).Print(cmd.OutOrStdout())
 	})
-	return cmd
 }
 
 // textVariants are the recipe without one text rule or one list of words. Each reads the files again.

@@ -82,8 +82,7 @@ func newPairsCommand() *cobra.Command {
 	limits.add("min-f1", "exit with 1 if F1 is below this", true, 1)
 	limits.add("min-candidate-recall", "exit with 1 if candidate recall is below this", true, 1)
 	limits.add("max-fpr", "exit with 1 if the false-positive rate is above this", false, 1)
-	config.AddFlags(cmd.Flags(), "recipe", "detection", "input")
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, names []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, names []string) error {
 		if err := errors.Join(o.validate(names), limits.validate(), output.validate()); err != nil {
 			return err
 		}
@@ -101,8 +100,7 @@ func newPairsCommand() *cobra.Command {
 			figure{"min-candidate-recall", "candidate recall", result.CandidateRecall},
 			figure{"max-fpr", "false-positive rate", result.FalsePositiveRate},
 		)
-	})
-	return cmd
+	}, "recipe", "detection", "input")
 }
 
 // eval judges the pairs. With withTexts it adds their texts to labelled pairs with a wrong verdict.

@@ -73,9 +73,8 @@ func newStreamCommand() *cobra.Command {
 	limits.add("min-caught", "exit with 1 if the share of copies caught is below this in some language", true, 1)
 	limits.add("max-dropped", "exit with 1 if more originals than this are dropped", false, 1e12)
 	limits.add("max-wrong-original", "exit with 1 if more copies than this have a wrong original", false, 1e12)
-	config.AddFlags(cmd.Flags(), "kafka", "redis", "window", "recipe", "detection", "policy", "input", "log")
 	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		if err := errors.Join(limits.validate(), output.validate()); err != nil {
 			return err
 		}
@@ -90,8 +89,7 @@ func newStreamCommand() *cobra.Command {
 			return err
 		}
 		return limits.check(streamFigures(result)...)
-	})
-	return cmd
+	}, "kafka", "redis", "window", "recipe", "detection", "policy", "input", "log")
 }
 
 func streamFigures(r figures.StreamResult) []figure {

@@ -41,11 +41,7 @@ func newVersusCommand() *cobra.Command {
 	}
 	output := newOutput(cmd, "the articles that only one drops", report.Versus)
 	cmd.Flags().IntVar(&o.each, "each", 10, "articles to show of those that only one recipe drops")
-	config.AddFlags(cmd.Flags(), "window", "detection", "policy", "input")
-	other := pflag.NewFlagSet("", pflag.ContinueOnError)
-	other.StringVar(&o.recipe, "recipe", "classic-python-200", "the other recipe")
-	*cmd.Flags().Lookup("recipe") = *other.Lookup("recipe") // it does not change the settings
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, args []string) error {
+	command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		if len(args) == 0 {
 			return errors.New("name the file of articles")
 		}
@@ -61,7 +57,10 @@ func newVersusCommand() *cobra.Command {
 			return err
 		}
 		return output.show(cmd.OutOrStdout(), result, recipeIDs, o.file)
-	})
+	}, "window", "detection", "policy", "input")
+	other := pflag.NewFlagSet("", pflag.ContinueOnError)
+	other.StringVar(&o.recipe, "recipe", "classic-python-200", "the other recipe")
+	*cmd.Flags().Lookup("recipe") = *other.Lookup("recipe") // it does not change the settings
 	return cmd
 }
 

@@ -86,15 +86,13 @@ func Command() *cobra.Command {
 	fs.StringVar(&f.service, "service", "",
 		"path of the service binary that load starts (default: echosieve beside this program)")
 	f.json = command.AddJSONFlag(cmd)
-	config.AddFlags(cmd.Flags())
-	cmd.RunE = command.Configured(func(cmd *cobra.Command, cfg config.Config, _ []string) error {
+	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, _ []string) error {
 		if err := f.validate(cfg); err != nil {
 			return err
 		}
 		report, err := f.run(cmd.Context(), cfg, cmd.ErrOrStderr())
 		return f.answer(cmd.OutOrStdout(), report, err)
 	})
-	return cmd
 }
 
 func (f *flags) validate(cfg config.Config) error {
