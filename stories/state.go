@@ -152,15 +152,11 @@ func (c *codec) uint64(v *uint64) {
 		c.buf = binary.AppendUvarint(c.buf, *v)
 		return
 	}
-	*v = 0
-	for i := range min(len(c.state), binary.MaxVarintLen64) {
-		*v |= uint64(c.state[i]&0x7f) << (7 * i)
-		if c.state[i] < 0x80 {
-			c.state = c.state[i+1:]
-			return
-		}
+	n := 0
+	if *v, n = binary.Uvarint([]byte(c.state[:min(len(c.state), binary.MaxVarintLen64)])); n <= 0 {
+		c.fail()
 	}
-	c.fail()
+	c.state = c.state[max(0, n):]
 }
 
 func (c *codec) fail() { c.bad, c.state = true, "" }

@@ -189,25 +189,21 @@ const mostHolders = 64
 // least. rest are the sentences, of which those before middle are of the later text. A word weighs the less, the more
 // sentences of one text have it.
 func likest(all []sentence, rest []int, middle int) (edges [][2]int) {
-	holders := map[string]*[2][]int{}
+	holders := [2]map[string][]int{{}, {}}
 	for _, i := range rest {
+		side := holders[textOf(i, middle)]
 		for _, term := range all[i].terms {
-			if holders[term] == nil {
-				holders[term] = &[2][]int{}
-			}
-			side := &holders[term][textOf(i, middle)]
-			*side = append(*side, i)
+			side[term] = append(side[term], i)
 		}
 	}
 	for _, i := range rest {
 		whole, best, shared := 0.0, -1, map[int]float64{}
 		for _, term := range all[i].terms {
-			h := holders[term]
-			others := h[1-textOf(i, middle)]
+			others := holders[1-textOf(i, middle)][term]
 			if len(others) == 0 && strings.ContainsFunc(term, unicode.IsDigit) {
 				continue // figures differ between versions of a sentence
 			}
-			weight := 1 / float64(max(len(h[0]), len(h[1])))
+			weight := 1 / float64(max(len(holders[0][term]), len(holders[1][term])))
 			whole += weight
 			if len(others) <= mostHolders {
 				for _, j := range others {

@@ -136,7 +136,7 @@ var rows = []Row{
 			return e.differ > 0 && (!e.SameForemost || float64(e.differ) >= limits.Contradictions*float64(e.places))
 		},
 		figure: func(e evidence) Figure {
-			limit := "less than " + share(limits.Contradictions)
+			limit := "less than " + fmt.Sprintf("%.2f", limits.Contradictions)
 			switch {
 			case e.Flash:
 				limit = "at most 0 in a flash"
@@ -392,5 +392,3 @@ func apart(value, limit float64) (v, l string) {
 
 // percent writes a share of limits for the documentation.
 func percent(share float64) string { return fmt.Sprintf("%.0f %%", 100*share) }
-
-func share(x float64) string { return fmt.Sprintf("%.2f", x) }

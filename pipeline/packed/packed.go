@@ -35,23 +35,21 @@ type Decoder struct {
 // Varint decodes a number that may be negative.
 func (d *Decoder) Varint() int64 {
 	v, n := binary.Varint(d.Data)
-	if n <= 0 {
-		d.Bad = true
-		return 0
-	}
-	d.Data = d.Data[n:]
+	d.pass(n)
 	return v
 }
 
 // Uvarint decodes a number.
 func (d *Decoder) Uvarint() uint64 {
 	v, n := binary.Uvarint(d.Data)
-	if n <= 0 {
-		d.Bad = true
-		return 0
-	}
-	d.Data = d.Data[n:]
+	d.pass(n)
 	return v
+}
+
+// pass passes over a number of n bytes. Where there is none, n is not positive, and the number is 0.
+func (d *Decoder) pass(n int) {
+	d.Bad = d.Bad || n <= 0
+	d.Data = d.Data[max(0, n):]
 }
 
 // Bytes decodes bytes behind their number. They share the memory of the data.

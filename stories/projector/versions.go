@@ -3,6 +3,7 @@ package projector
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"echosieve/pipeline"
@@ -42,24 +43,19 @@ type Versions struct {
 
 // Prepare implements consumer.Handler. It blocks while Kafka does not answer.
 func (v *Versions) Prepare(ctx context.Context, records []record.Record) (*pipeline.Batch, error) {
-	made := make([]*pipeline.Output, len(records))
+	outputs := make([]pipeline.Output, len(records))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(rootsAtATime)
 	for i := range records {
 		group.Go(func() (err error) {
-			made[i], err = v.output(ctx, &records[i])
+			outputs[i], err = v.output(ctx, &records[i])
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
-	var outputs []pipeline.Output
-	for _, o := range made {
-		if o != nil {
-			outputs = append(outputs, *o)
-		}
-	}
+	outputs = slices.DeleteFunc(outputs, func(o pipeline.Output) bool { return o.Record == nil })
 	return &pipeline.Batch{Records: records, Work: outputs}, nil
 }
 
@@ -82,18 +78,18 @@ func (v *Versions) Acknowledged([]pipeline.Output, time.Duration) {}
 // mostTitle bounds titles and addresses, in bytes: a title may hold a whole text.
 const mostTitle = 2000
 
-// output returns what a record of the output topic is followed by; nil: nothing.
-func (v *Versions) output(ctx context.Context, r *record.Record) (*pipeline.Output, error) {
+// output returns what a record of the output topic is followed by; without a Record: nothing.
+func (v *Versions) output(ctx context.Context, r *record.Record) (out pipeline.Output, err error) {
 	says, bad := pipeline.ParseHeaders(r.Headers)
 	verdict := &says.Verdict
 	if bad != nil || says.Reject != nil || !mayBeVersion(verdict) {
-		return nil, nil //nolint:nilnil,nilerr // a record of somebody else, or one without news
+		return out, nil //nolint:nilerr // a record of somebody else, or one without news
 	}
 	input := *r
 	input.Coordinates = says.Input
 	own, found, err := v.content(ctx, &input)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
 	a := v.Projector.Rules.Describe(article.Ref{ID: own.ID, Coordinates: says.Input}, own, r.Time)
 	root, _ := stories.RootOf(verdict)
@@ -103,10 +99,10 @@ func (v *Versions) output(ctx context.Context, r *record.Record) (*pipeline.Outp
 	before, kept, err := v.original(ctx, verdict.Original)
 	switch {
 	case err != nil:
-		return nil, err
+		return out, err
 	case verdict.Kind == article.Possible && (own.Publisher+own.URL == "" || article.PublisherOf(own.Publisher, own.URL) !=
 		article.PublisherOf(before.Publisher, before.URL)):
-		return nil, nil //nolint:nilnil // another publisher's article, as far as anybody knows
+		return out, nil // another publisher's article, as far as anybody knows
 	case !kept:
 		version.Why = changes.OriginalGone
 	case !found:
@@ -116,10 +112,10 @@ func (v *Versions) output(ctx context.Context, r *record.Record) (*pipeline.Outp
 			changes.Version{Title: own.Title, Text: own.Text})
 	}
 	value, err := decode.AppendJSON(nil, version)
-	out := pipeline.NewOutput(&record.Record{Coordinates: r.Coordinates, Key: []byte(root.String()), Value: value,
+	out = pipeline.NewOutput(&record.Record{Coordinates: r.Coordinates, Key: []byte(root.String()), Value: value,
 		Time: time.Now()}, article.ToShadow)
 	out.Headers = []record.Header{{Key: pipeline.HeaderInput, Value: []byte(r.String())}}
-	return &out, err
+	return out, err
 }
 
 // mayBeVersion tells whether an article with a verdict may bring news.
