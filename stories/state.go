@@ -39,18 +39,13 @@ func Decode(state string, root article.Ref) (*Story, error) {
 // isSound says whether the fields are those of a story: lists in order and within their bounds, and times and counts
 // that a Record can hold.
 func (s *Story) isSound() bool {
-	times := []time.Time{s.first, s.last, s.best.Time, s.root.Time}
-	for _, r := range s.related {
-		times = append(times, r.Time)
-	}
-	for _, l := range s.labels {
-		times = append(times, l.Time)
-	}
 	return int(s.best.why) < len(criteria) && s.exact <= s.articles && (s.articles > 0) == (len(s.publishers.named) > 0) &&
 		s.publishers.isSound() && s.credited.isSound() && len(s.related) <= MaxRelated &&
 		slices.IsSortedFunc(s.highest, comparePartitions) && slices.IsSortedFunc(s.related, byTime) &&
 		slices.IsSortedFunc(s.labels, compareLabels) && len(s.labels) <= MaxLabels &&
-		!slices.ContainsFunc(times, outsideYears)
+		!slices.ContainsFunc([]time.Time{s.first, s.last, s.best.Time, s.root.Time}, outsideYears) &&
+		!slices.ContainsFunc(s.related, func(a Article) bool { return outsideYears(a.Time) }) &&
+		!slices.ContainsFunc(s.labels, func(l Label) bool { return outsideYears(l.Time) })
 }
 
 // isSound says whether the lists are in order and within their bounds.

@@ -3,7 +3,7 @@ package classic
 import (
 	"math"
 	"regexp"
-	"unicode/utf8"
+	"strings"
 
 	"echosieve/pipeline/dict"
 )
@@ -22,18 +22,8 @@ const prefixOnly = -1
 // character, which is no feature.
 func (s *pythonSegmenter) cut(dst []string, text string) []string {
 	var path pathFinder
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRuneInString(text[i:])
-		if !inBlock(r) {
-			i += size
-			continue
-		}
-		start := i
-		for i < len(text) && inBlock(r) {
-			i += size
-			r, size = utf8.DecodeRuneInString(text[i:])
-		}
-		dst = s.cutBlock(dst, text[start:i], &path)
+	for block := range strings.FieldsFuncSeq(text, func(r rune) bool { return !inBlock(r) }) {
+		dst = s.cutBlock(dst, block, &path)
 	}
 	return dst
 }

@@ -113,13 +113,12 @@ func unpack(name string) ([]byte, error) {
 		return nil, fmt.Errorf("dict: %w", err)
 	}
 	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1))
+	if err == nil {
+		defer dec.Close()
+		packed, err = dec.DecodeAll(packed, nil)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("dict: %s: %w", name, err)
 	}
-	defer dec.Close()
-	data, err := dec.DecodeAll(packed, nil)
-	if err != nil {
-		return nil, fmt.Errorf("dict: %s: %w", name, err)
-	}
-	return data, nil
+	return packed, nil
 }

@@ -198,12 +198,9 @@ func (b *Builder) minHash(raw *[Size]byte) {
 		for try := uint64(1); b.mins[from] == 0; try++ {
 			from, _ = slotOf(simhash.Mix(i<<32 | try))
 		}
-		raw[minAt+i/4] |= sampled(b.mins[from]) << (i % 4 * 2)
+		raw[minAt+i/4] |= byte(simhash.Mix(b.mins[from])&3) << (i % 4 * 2)
 	}
 }
-
-// sampled returns the bits of a slot's least hash that a signature keeps.
-func sampled(least uint64) byte { return byte(simhash.Mix(least) & 3) }
 
 // sampleLead writes the slots of the foremost bigrams that are a sample of the MinHash. Each slot stands
 // once; the rest repeats the first.

@@ -50,7 +50,7 @@ func New(words []Word) (*Segmenter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("segment: the embedded dictionary: table: %w", err)
 	}
-	s := &Segmenter{t: t}
+	s := &Segmenter{t: t, beyond: map[rune]uint16{}}
 	if len(words) > 0 {
 		if err := s.add(words); err != nil {
 			return nil, fmt.Errorf("segment: %w", err)
@@ -65,9 +65,6 @@ func New(words []Word) (*Segmenter, error) {
 		case r < 1<<16:
 			s.codes[r] = uint16(code)
 		default:
-			if s.beyond == nil {
-				s.beyond = map[rune]uint16{}
-			}
 			s.beyond[r] = uint16(code)
 		}
 	}
