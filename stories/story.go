@@ -97,16 +97,15 @@ func (s *Story) SetRoot(root Article) {
 	}
 }
 
-// Add counts a copy, unless the story has passed its position. The result says whether it was counted.
-func (s *Story) Add(at Position, c Copy, rules *Rules) bool {
+// Add counts a copy, unless the story has passed its position.
+func (s *Story) Add(at Position, c Copy, rules *Rules) {
 	if !s.pass(at) {
-		return false
+		return
 	}
 	if c.Exact {
 		s.exact++
 	}
 	s.add(c.Article, c.Relation.String(), rules)
-	return true
 }
 
 // Relate adds an article that resembles the root without repeating it, unless the story has passed its position.
