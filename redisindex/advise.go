@@ -70,15 +70,8 @@ func (c deciding) foresee(t *task) (article.Verdict, error) {
 // readCandidates returns the candidates of the first task, without storing it.
 func (c looking) readCandidates(ctx context.Context) (found []Candidate, err error) {
 	x, t := c.x, c.tasks[0]
-	for again := true; again; {
-		pipe := x.client.Pipeline()
-		l := c.queueLookups(ctx, pipe, c.tasks)
-		if err = c.exec(ctx, "look_up", pipe); err != nil {
-			return nil, err
-		}
-		if again, err = l.read(); err != nil {
-			return nil, err
-		}
+	if err := c.look(ctx, c.tasks, nil); err != nil {
+		return nil, err
 	}
 	if err := c.fetchCandidates(ctx, c.tasks); err != nil {
 		return nil, err

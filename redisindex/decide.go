@@ -22,17 +22,11 @@ const (
 // deciding is step 6 of a claim: verdicts, each after that of its original.
 type deciding struct{ *claim }
 
-// decide is step 6: it writes a verdict for each open task. If several workers decide one article, the first
-// verdict written counts.
-//
-// The root of a copy is the root of its original, so a copy waits until its original has a verdict. Each task
-// waits for itself alone: the claim first writes all verdicts that it can reach, in the order of tickets, and
-// only then waits. If claims waited as a whole, two of them could wait for each other without end. Example:
-// claim A has articles 1 and 4, claim B has 2 and 3; 3 repeats 1, and 4 repeats 2. A must write the verdict
-// of 1 before it waits for 2, and B must write the verdict of 2 before it waits for 1.
-//
-// There is always progress. Of all undecided articles, in whichever process, the one with the lowest ticket
-// has only decided articles before it, so it does not wait.
+// decide is step 6: it writes a verdict for each open task. A copy waits until its original has a verdict, each task
+// for itself alone: the claim first writes all verdicts that it can reach, in the order of tickets, and only then
+// waits. If claims waited as a whole, two of them could wait for each other without end. Example: claim A has articles
+// 1 and 4, claim B has 2 and 3; 3 repeats 1, and 4 repeats 2. A must write the verdict of 1 before it waits for 2, and
+// B must write the verdict of 2 before it waits for 1.
 func (c deciding) decide(ctx context.Context) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.Multiplier, pauses.MaxInterval = firstPause, 2, maxPause

@@ -43,9 +43,14 @@ func (c looking) drawTickets(ctx context.Context) error {
 // it may name any that its claim read.
 func (c looking) lookUp(ctx context.Context) error {
 	open := c.open()
+	return c.look(ctx, open, open)
+}
+
+// look selects the candidates of the open tasks, and gives tickets to the entries of those that are numbered.
+func (c looking) look(ctx context.Context, open, numbered []*task) error {
 	for again := len(open) > 0; again; {
 		pipe := c.x.client.Pipeline()
-		tickets := c.setTickets(ctx, pipe, open)
+		tickets := c.setTickets(ctx, pipe, numbered)
 		l := c.queueLookups(ctx, pipe, open)
 		if err := c.exec(ctx, "look_up", pipe); err != nil {
 			return err
@@ -264,37 +269,38 @@ func (c looking) fetchCandidates(ctx context.Context, open []*task) error {
 		most += len(t.candidates)
 	}
 	at := make(map[keyspace.FieldRef]int, most)
-	fields := make([]keyspace.FieldRef, 0, most)
-	values := make([]*redis.StringCmd, 0, most)
-	listed := make([]bool, 0, most) // the list of another fingerprint led to the field
+	type field struct {
+		keyspace.FieldRef
+		value  *redis.StringCmd
+		listed bool // the list of another fingerprint led to it
+	}
+	fields := make([]field, 0, most)
 	for _, t := range open {
 		for i := range t.candidates {
 			near := &t.candidates[i]
 			n, seen := at[near.FieldRef]
 			if !seen {
-				n = len(values)
+				n = len(fields)
 				at[near.FieldRef] = n
-				fields = append(fields, near.FieldRef)
-				listed = append(listed, false)
-				values = append(values, pipe.HGet(ctx, c.x.keys.Entries(near.FieldRef), near.Name()))
+				value := pipe.HGet(ctx, c.x.keys.Entries(near.FieldRef), near.Name())
+				fields = append(fields, field{FieldRef: near.FieldRef, value: value})
 			}
 			near.fetched = n
-			listed[n] = listed[n] || !t.LittleText && near.FieldRef != t.Field()
+			fields[n].listed = fields[n].listed || !t.LittleText && near.FieldRef != t.Field()
 		}
 	}
 	if err := c.exec(ctx, "fetch_entries", pipe); err != nil {
 		return err
 	}
-	c.fetched = make([][]*keyspace.Entry, len(values))
-	for n, cmd := range values {
-		if cmd.Err() != nil && listed[n] && c.x.keys.Layout.Keeps(fields[n].Slice, now) {
+	c.fetched = make([][]*keyspace.Entry, len(fields))
+	for n, f := range fields {
+		if f.value.Err() != nil && f.listed && c.x.keys.Layout.Keeps(f.Slice, now) {
 			c.x.metrics.missing.Inc()
 		}
-		entries, err := c.x.keys.DecodeField(fields[n], cmd.Val())
-		if err != nil {
+		var err error
+		if c.fetched[n], err = c.x.keys.DecodeField(f.FieldRef, f.value.Val()); err != nil {
 			return err
 		}
-		c.fetched[n] = entries
 	}
 	return nil
 }

@@ -85,16 +85,10 @@ func (s *Summary) count(counter *int64, n int) {
 
 // outcome returns the counter of an outcome.
 func (s *Summary) outcome(o admin.Restored) *int64 {
-	switch o {
-	case admin.RestoredHeld:
-		return &s.Held
-	case admin.RestoredDiffers:
-		return &s.Differs
-	case admin.RestoredForgotten:
-		return &s.Forgotten
-	default:
-		return &s.Restored
-	}
+	return [...]*int64{
+		admin.RestoredNew: &s.Restored, admin.RestoredHidden: &s.Restored, admin.RestoredHeld: &s.Held,
+		admin.RestoredDiffers: &s.Differs, admin.RestoredForgotten: &s.Forgotten,
+	}[o]
 }
 
 // restTime is how long reading may have taken at last: a service that starts with the recipe stores what was decided
@@ -157,14 +151,11 @@ func (r *run) plan(ctx context.Context) (parts []watch.Gap, err error) {
 		return nil, fmt.Errorf("the group %s has committed nothing in %s: name the group of the service with --kafka.group",
 			kafka.Group, strings.Join(kafka.Topics.Inputs, ", "))
 	}
-	names := []string{kafka.Topics.Unique}
-	for _, topic := range []string{kafka.Topics.Possible, kafka.Topics.Duplicate} {
-		if topic != "" && topic != kafka.Topics.Unique {
-			names = append(names, topic)
-		}
-	}
-	if r.From == FromInput {
-		names = kafka.Topics.Inputs
+	names := kafka.Topics.Inputs
+	if r.From == FromOutputs {
+		copies := slices.DeleteFunc([]string{kafka.Topics.Possible, kafka.Topics.Duplicate},
+			func(topic string) bool { return topic == "" || topic == kafka.Topics.Unique })
+		names = append([]string{kafka.Topics.Unique}, copies...)
 	}
 	for _, topic := range names {
 		n, err := r.archive.Partitions(ctx, topic)
