@@ -120,6 +120,14 @@ func (c *claim) exec(ctx context.Context, step string, pipe redis.Pipeliner) (er
 	return nil
 }
 
+// eval queues a script for an entry. All of these take the fingerprint and the digest first.
+func (c *claim) eval(ctx context.Context, pipe redis.Pipeliner, script *redis.Script, e *keyspace.Entry, more ...any,
+) *redis.Cmd {
+	f, args := e.Field(), make([]any, 2, 2+len(more))
+	args[0], args[1] = f.Name(), e.Digest[:]
+	return script.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, append(args, more...)...)
+}
+
 // draw draws n consecutive numbers from the ticket counter and returns the first one.
 func (c *claim) draw(ctx context.Context, step string, n int) (first uint64, err error) {
 	if n == 0 {

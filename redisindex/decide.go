@@ -131,9 +131,8 @@ func (c deciding) writeVerdicts(ctx context.Context, ready []*task) error {
 	pipe := c.x.client.Pipeline()
 	replies := make([]*redis.Cmd, len(ready))
 	for i, t := range ready {
-		f := t.Field()
-		replies[i] = decideScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)},
-			f.Name(), t.Digest[:], keyspace.TicketBytes(t.Ticket), packed.AppendVerdict(nil, t.proposal, t.Ref()))
+		replies[i] = c.eval(ctx, pipe, decideScript, &t.Entry, keyspace.TicketBytes(t.Ticket),
+			packed.AppendVerdict(nil, t.proposal, t.Ref()))
 	}
 	if err := c.exec(ctx, "decide", pipe); err != nil {
 		return err
@@ -238,14 +237,13 @@ func (c deciding) comesLater(at article.Coordinates) bool {
 // goes on after all, it finds that ticket and becomes the later one of the two. A verdict that this worker
 // reached before is not written, because decide.lua requires the ticket with which the verdict was reached.
 func (c deciding) withdraw(ctx context.Context, r relative) error {
-	pipe, f := c.x.client.Pipeline(), r.Field()
-	cmd := withdrawScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), r.Digest[:],
-		keyspace.TicketBytes(r.Ticket))
+	pipe := c.x.client.Pipeline()
+	cmd := c.eval(ctx, pipe, withdrawScript, r.Entry, keyspace.TicketBytes(r.Ticket))
 	if err := c.exec(ctx, "wait", pipe); err != nil {
 		return err
 	}
 	delete(c.call.undecided, r.Identity())
-	if withdrawn, _ := cmd.Val().(int64); withdrawn == 1 {
+	if withdrawn, _ := cmd.Bool(); withdrawn {
 		c.x.metrics.withdrawn.Inc()
 		c.x.log.WarnContext(ctx,
 			"an article had no verdict in time, so its copies no longer wait for it: its record was not delivered "+

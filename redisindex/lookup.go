@@ -75,7 +75,7 @@ func (c looking) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*t
 	done func() (givenByOther bool, err error)) {
 	replies := make([]*redis.Cmd, len(open))
 	for i, t := range open {
-		replies[i] = c.setTicket(ctx, pipe, &t.Entry, t.number)
+		replies[i] = c.eval(ctx, pipe, ticketScript, &t.Entry, keyspace.TicketBytes(t.number))
 	}
 	return func() (givenByOther bool, err error) {
 		for i, t := range open {
@@ -94,13 +94,6 @@ func (c looking) setTickets(ctx context.Context, pipe redis.Pipeliner, open []*t
 		}
 		return givenByOther, nil
 	}
-}
-
-// setTicket queues the command that gives the entry a ticket unless it has one.
-func (c looking) setTicket(ctx context.Context, pipe redis.Pipeliner, e *keyspace.Entry, number uint64) *redis.Cmd {
-	f := e.Field()
-	return ticketScript.EvalSha(ctx, pipe, []string{c.x.keys.Entries(f)}, f.Name(), e.Digest[:],
-		keyspace.TicketBytes(number))
 }
 
 // lookups are the look-ups of some tasks in the slices that were known when they were queued.
@@ -142,7 +135,9 @@ func (c looking) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []
 	var blocks []simhash.Block
 	for i, t := range open {
 		blocks = blocks[:0]
-		if !t.LittleText {
+		if t.LittleText { // it is in no list: its candidates are its fingerprint in each slice
+			t.candidates = nil
+		} else {
 			blocks = x.keys.Layout.Plan.AppendLookups(blocks, &t.Article)
 		}
 		first := len(needs)
@@ -155,6 +150,10 @@ func (c looking) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []
 			}
 			if !s.known {
 				continue
+			}
+			if t.LittleText {
+				same := keyspace.FieldRef{Slice: slice, Fingerprint: t.Fingerprint}
+				t.candidates = append(t.candidates, candidate{FieldRef: same})
 			}
 			for _, block := range blocks {
 				list := s.listNumber(block)
@@ -196,17 +195,14 @@ func (l *lookups) read() (foundSlice bool, err error) {
 	near := lookup.NewNearest(&l.x.keys.Layout.Plan, l.x.cfg.MaxCandidates)
 	for i, t := range l.open {
 		l.x.metrics.lookups.Observe(float64(len(l.needs[i])))
-		if t.LittleText {
-			t.candidates = l.sameFingerprint(t)
-		} else {
+		if !t.LittleText {
 			near.Reset()
 			for _, n := range l.needs[i] {
 				near.Offer(l.refs[n].Slice, l.refs[n].Block, lists[n], t.Fingerprint)
 			}
 			for _, c := range near.Take() {
-				t.candidates = append(t.candidates,
-					candidate{FieldRef: keyspace.FieldRef{Slice: c.Slice, Fingerprint: c.Fingerprint},
-						distance: c.Distance})
+				field := keyspace.FieldRef{Slice: c.Slice, Fingerprint: c.Fingerprint}
+				t.candidates = append(t.candidates, candidate{FieldRef: field, distance: c.Distance})
 			}
 			if near.Capped {
 				l.x.metrics.capped.Inc()
@@ -215,18 +211,6 @@ func (l *lookups) read() (foundSlice bool, err error) {
 		l.x.metrics.candidates.Observe(float64(len(t.candidates)))
 	}
 	return false, nil
-}
-
-// sameFingerprint returns the candidates of a task with little text, which is in no list: its fingerprint in
-// each slice in reach.
-func (l *lookups) sameFingerprint(t *task) (candidates []candidate) {
-	for slice, last := l.x.keys.Layout.Reach(t.Millis()); slice <= last; slice++ {
-		if l.slices[slice].known {
-			candidates = append(candidates,
-				candidate{FieldRef: keyspace.FieldRef{Slice: slice, Fingerprint: t.Fingerprint}})
-		}
-	}
-	return candidates
 }
 
 // fetchEntries is step 5: it fetches the entries of the candidates. For each open task it keeps the relatives
@@ -341,7 +325,7 @@ func (c looking) giveTickets(ctx context.Context, open []*task) error {
 	pipe := c.x.client.Pipeline()
 	replies := make([]*redis.Cmd, len(without))
 	for i, e := range without {
-		replies[i] = c.setTicket(ctx, pipe, e, first+uint64(i))
+		replies[i] = c.eval(ctx, pipe, ticketScript, e, keyspace.TicketBytes(first+uint64(i)))
 	}
 	if err := c.exec(ctx, "give_tickets", pipe); err != nil {
 		return err

@@ -68,10 +68,9 @@ func (c storing) storeEntries(ctx context.Context) error {
 		if isNew[i].Val() {
 			continue
 		}
-		f := t.Field()
 		tasks = append(tasks, t)
-		replies = append(replies, storeScript.EvalSha(ctx, pipe, []string{x.keys.Entries(f)},
-			f.Name(), t.Digest[:], entries[i], x.keys.Layout.MaxEntries, x.keys.Layout.LifetimeSeconds(), t.HiddenDigest()))
+		replies = append(replies, c.eval(ctx, pipe, storeScript, &t.Entry, entries[i], x.keys.Layout.MaxEntries,
+			x.keys.Layout.LifetimeSeconds(), t.HiddenDigest()))
 	}
 	if err := c.exec(ctx, "store_entries", pipe); err != nil {
 		return err

@@ -121,7 +121,7 @@ func TestClaimsDoNotWaitAsAWhole(t *testing.T) {
 	}
 	pipe := client.Pipeline()
 	for i, a := range articles {
-		looking{claims[0]}.setTicket(t.Context(), pipe, x.entryOf(a), uint64(i+1))
+		claims[0].eval(t.Context(), pipe, ticketScript, x.entryOf(a), keyspace.TicketBytes(uint64(i+1)))
 	}
 	pipe.IncrBy(t.Context(), x.keys.Sequence(), int64(len(articles)))
 	_, err := pipe.Exec(t.Context())

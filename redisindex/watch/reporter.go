@@ -4,11 +4,11 @@ import (
 	"context"
 	"log/slog"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 
+	"echosieve/internal/stopping"
 	"echosieve/pipeline/article"
 )
 
@@ -42,15 +42,8 @@ func (r *Reporter) Recall(committed map[article.Coordinates]string) {
 // Watch reports until ctx ends, as often as the monitor looks: another process may have filled or accepted the
 // index. The function warn gets the kind of each warning with a text, and an empty text when the warning is over.
 func (r *Reporter) Watch(ctx context.Context, warn func(kind, text string)) {
-	tick := time.NewTicker(monitorInterval)
-	defer tick.Stop()
-	for {
-		select {
-		case <-tick.C:
-			r.round(ctx, warn)
-		case <-ctx.Done():
-			return
-		}
+	for stopping.Wait(ctx, monitorInterval) == nil {
+		r.round(ctx, warn)
 	}
 }
 

@@ -207,7 +207,7 @@ func (w *watermarks) check(ctx context.Context) ([]loss, error) {
 		}
 		// A command can have a reply and an error: too few replicas have its write (replication.ProcessPipelineHook).
 		if reply, ok := cmd.Val().([]any); ok && len(reply) == 3 && cmd.Err() == nil {
-			w.readCured(reply)
+			w.cured = max(w.cured, numberIn(reply[2])) // nil: no refill has
 			losses = append(losses, w.markers[i].update(reply, known[i].highest, written[i])...)
 		}
 	}
@@ -251,8 +251,7 @@ func (w *watermarks) expirySeconds() int64 { return int64(2 * w.keys.Layout.Life
 // update takes over a reply of marker.lua, and returns the loss that is new in it. The script was called with
 // the numbers known and written. The caller holds the lock of the watermarks to which the marker belongs.
 func (m *marker) update(reply []any, known, written int64) []loss {
-	held, _ := reply[0].(string) // nil: the marker did not exist
-	number, _ := strconv.ParseInt(held, 10, 64)
+	number := numberIn(reply[0]) // nil: the marker did not exist
 	m.highest = max(m.highest, number, written)
 	lost, _ := reply[1].(string)
 	first := !m.read
@@ -290,11 +289,11 @@ func (w *watermarks) writeLoss(ctx context.Context, kind string) error {
 	return err
 }
 
-// readCured takes over up to which number a refill has cured losses, from a reply of marker.lua. The caller holds mu.
-func (w *watermarks) readCured(reply []any) {
-	held, _ := reply[2].(string) // nil: no refill has
-	number, _ := strconv.ParseInt(held, 10, 64)
-	w.cured = max(w.cured, number)
+// numberIn is a number in a reply of marker.lua; 0 for nil, and for what another program has written.
+func numberIn(field any) int64 {
+	text, _ := field.(string)
+	number, _ := strconv.ParseInt(text, 10, 64)
+	return number
 }
 
 // lastLossAt is the number of the last loss in any marker; 0: none. The caller holds mu.

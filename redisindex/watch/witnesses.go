@@ -11,7 +11,6 @@ import (
 
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
-	"echosieve/simhash"
 )
 
 // witnesses is a sample of the articles that this process has stored, which shows that Redis has lost keys.
@@ -111,7 +110,10 @@ func (l *Losses) checkWitnesses(ctx context.Context) (lacking []string, err erro
 			lacks = "entries"
 		case exist[i].Err() != nil:
 			lacks = "slices"
-		case slices.ContainsFunc(k.lists, func(ref keyspace.ListRef) bool { return !mayHold(lists[at[ref]], k.field) }):
+		case slices.ContainsFunc(k.lists, func(ref keyspace.ListRef) bool {
+			list := lists[at[ref]] // a list of that length may have lost it, or is not read whole
+			return len(list) < keyspace.MaxMembers && !slices.Contains(list, k.field.Fingerprint)
+		}):
 			lacks = "block lists"
 		default:
 			continue
@@ -121,10 +123,4 @@ func (l *Losses) checkWitnesses(ctx context.Context) (lacking []string, err erro
 		}
 	}
 	return lacking, nil
-}
-
-// mayHold says whether a list holds the fingerprint of the field, or is so long that it may have lost it, or
-// is not read whole.
-func mayHold(list []simhash.Fingerprint, f keyspace.FieldRef) bool {
-	return len(list) >= keyspace.MaxMembers || slices.Contains(list, f.Fingerprint)
 }
