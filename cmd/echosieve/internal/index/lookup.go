@@ -123,18 +123,16 @@ func kindOf(as, arg string, kinds ...string) (string, error) {
 
 // textOf reads a text that an argument may name as a file, or standard input.
 func textOf(arg string, stdin io.Reader) (string, error) {
-	var text []byte
-	var err error
 	file, isFile := strings.CutPrefix(arg, "@")
 	switch {
 	case arg == "-":
-		text, err = io.ReadAll(stdin)
+		text, err := io.ReadAll(stdin)
+		return string(text), err
 	case isFile:
-		text, err = os.ReadFile(file)
-	default:
-		return arg, nil
+		text, err := os.ReadFile(file)
+		return string(text), err
 	}
-	return string(text), err
+	return arg, nil
 }
 
 func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []known, err error) {
