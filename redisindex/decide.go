@@ -178,10 +178,10 @@ func (c deciding) wait(ctx context.Context, awaited []relative, pause time.Durat
 	}
 	for i, r := range awaited {
 		entries, err := c.x.keys.DecodeField(r.Field(), values[i].Val())
-		if err != nil {
-			return err
+		if err == nil {
+			err = r.update(entries)
 		}
-		if err := r.update(entries); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -83,9 +83,6 @@ func (x *Index) Hide(ctx context.Context, s keyspace.StoredArticle) (hidden bool
 	return hidden, err
 }
 
-// errChanged says that another worker has changed an entry since it was read.
-var errChanged = errors.New("the entry has changed")
-
 // Retract implements pipeline.Index: it hides the entry of an article. An exact repeat has no entry of its
 // own, so there is nothing to hide.
 func (x *Index) Retract(ctx context.Context, a *article.Article) error {
@@ -97,7 +94,7 @@ func (x *Index) Retract(ctx context.Context, a *article.Article) error {
 			if s.Coordinates == a.Coordinates && !s.Hidden {
 				var hidden bool
 				if hidden, err = x.Hide(ctx, s); err == nil && !hidden {
-					return errChanged
+					return errors.New("the entry has changed") // another worker did that, since it was read
 				}
 			}
 		}

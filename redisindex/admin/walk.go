@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -67,11 +66,6 @@ func (t *Tools) Others(ctx context.Context) (others []keyspace.Name, err error) 
 	})
 	slices.SortFunc(others, func(a, b keyspace.Name) int { return strings.Compare(a.String(), b.String()) })
 	return slices.Compact(others), err
-}
-
-// SliceStart returns the beginning of the slice in which a time lies.
-func (t *Tools) SliceStart(at time.Time) time.Time {
-	return time.UnixMilli(t.keys.Layout.Start(t.keys.Layout.Slice(keyspace.WindowTime(at))))
 }
 
 // scan calls fn with the keys that match a pattern, some of one server at a time.

@@ -70,7 +70,7 @@ func newStatsCommand() *cobra.Command {
 
 func count(ctx context.Context, index *opened, errOut io.Writer) (*stats, error) {
 	s := &stats{ByVerdict: map[string]int64{}, Bytes: map[keyspace.KeyKind]int64{}}
-	bySlice := map[time.Time]int64{}
+	layout, bySlice := index.Keys().Layout, map[time.Time]int64{}
 	err := index.scan(ctx, errOut, func(k admin.Keys) error {
 		articles, damaged, err := k.Articles(ctx)
 		if err != nil {
@@ -79,7 +79,8 @@ func count(ctx context.Context, index *opened, errOut io.Writer) (*stats, error)
 		s.Damaged += damaged
 		for i := range articles {
 			s.add(&articles[i])
-			bySlice[index.SliceStart(articles[i].Time)]++
+			slice := layout.Slice(keyspace.WindowTime(articles[i].Time))
+			bySlice[time.UnixMilli(layout.Start(slice))]++
 		}
 		bytes, err := k.Bytes(ctx)
 		if err != nil {
