@@ -59,19 +59,19 @@ func (c storing) addToLists(ctx context.Context, pipe redis.Pipeliner) (done fun
 // smaller, and each look-up dearer.
 func (c storing) addToPacked(ctx context.Context, pipe redis.Pipeliner, refs []keyspace.ListRef,
 	fingerprints [][]simhash.Fingerprint) (done func() error) {
-	groups := c.x.keys.Layout.GroupByHash(refs)
+	layout := &c.x.keys.Layout
+	groups := layout.GroupByHash(refs)
 	cmds := make([]*redis.Cmd, len(groups))
 	for i, group := range groups {
-		args := make([]any, 3, 3+2*len(group))
-		args[0], args[1], args[2] = c.x.keys.Layout.LifetimeSeconds(), c.x.keys.Layout.MemberBytes(refs[group[0]].Block),
-			keyspace.MaxMembers
+		args := append(make([]any, 0, 3+2*len(group)), layout.LifetimeSeconds(),
+			layout.MemberBytes(refs[group[0]].Block), keyspace.MaxMembers)
 		for _, n := range group {
-			args = append(args, c.x.keys.Layout.Field(refs[n]))
+			args = append(args, layout.Field(refs[n]))
 		}
 		for _, n := range group {
 			var members []byte
 			for _, fp := range fingerprints[n] {
-				members = c.x.keys.Layout.AppendMember(members, refs[n], fp)
+				members = layout.AppendMember(members, refs[n], fp)
 			}
 			args = append(args, members)
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/pipeline/packed"
 	"echosieve/redisindex/keyspace"
 )
 
@@ -100,31 +99,27 @@ func (c storing) stored(t *task, reply any) error {
 		if err != nil {
 			return c.x.keys.Damage(&t.Entry)
 		}
+		of := t
 		if e.Coordinates == t.Coordinates { // the article's own entry: its record was delivered before
 			if len(e.VerdictBytes) > 0 {
 				c.x.metrics.replayed.Inc()
 			}
-			return c.useStored(t, &e)
+		} else {
+			// Entries do not keep sums and anchors. The original has the same text, so the repeat's do. Sums can
+			// differ only if the text was cut into other words, and then only in their size.
+			e.Sums, e.Anchors = t.Sums, t.Anchors
+			t.repeats = c.task(e)
+			of = t.repeats
 		}
-		// Entries do not keep sums and anchors. The original has the same text, so the repeat's do. Sums can
-		// differ only if the text was cut into other words, and then only in their size.
-		e.Sums, e.Anchors = t.Sums, t.Anchors
-		t.repeats = c.task(e)
-		return c.useStored(t.repeats, &e)
+		of.ID = e.ID // it differs if the setting of the id's field was changed since the article was stored
+		if len(e.VerdictBytes) > 0 {
+			var ok bool
+			if of.verdict, ok = e.Verdict(); !ok {
+				return c.x.keys.Damage(&of.Entry)
+			}
+		}
+		return nil
 	default:
 		return fmt.Errorf("store_entries: reply of type %T", reply)
 	}
-}
-
-// useStored takes over what the stored entry of a task's article says: the verdict, if there is one, and the
-// id. The id differs if the setting of the id's field was changed since the article was stored.
-func (c storing) useStored(t *task, e *keyspace.Entry) error {
-	t.ID = e.ID
-	if len(e.VerdictBytes) > 0 {
-		var ok bool
-		if t.verdict, ok = packed.DecodeVerdict(e.VerdictBytes, t.Ref()); !ok {
-			return c.x.keys.Damage(&t.Entry)
-		}
-	}
-	return nil
 }

@@ -96,7 +96,7 @@ func forget(ctx context.Context, errOut io.Writer, index *opened, wanted func(ar
 	for pass := range maxPasses {
 		f.left = 0
 		before := len(f.hidden)
-		if _, err := index.articles(ctx, errOut, func(found []keyspace.StoredArticle) error {
+		if err := index.articles(ctx, errOut, func(found []keyspace.StoredArticle) error {
 			return f.hide(ctx, found)
 		}); err != nil {
 			return nil, err

@@ -152,10 +152,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 		}
 		return found, err
 	case "fingerprint":
-		fp, err := simhash.Parse(value)
-		if err != nil {
-			return nil, err
-		}
+		fp, _ := simhash.Parse(value) // kindOf has seen to it that it is one
 		articles, err := index.Stored(ctx, &article.Article{Fingerprint: fp, Time: time.Now()})
 		for i := range articles {
 			found = append(found, known{Stored: told.NewStored(&articles[i])})
@@ -168,7 +165,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 			return nil, err
 		}
 	}
-	_, err = index.articles(ctx, cmd.ErrOrStderr(), func(articles []keyspace.StoredArticle) error {
+	err = index.articles(ctx, cmd.ErrOrStderr(), func(articles []keyspace.StoredArticle) error {
 		for i := range articles {
 			if s := &articles[i]; kind == "id" && s.ID == value || kind == "coordinates" && s.Coordinates == at {
 				found = append(found, known{Stored: told.NewStored(s)})

@@ -91,18 +91,15 @@ func (o *opened) scan(ctx context.Context, errOut io.Writer, fn func(admin.Keys)
 	}, fn)
 }
 
-// articles goes through all articles of the index, and returns the number of damaged fields.
-func (o *opened) articles(ctx context.Context, errOut io.Writer, fn func([]keyspace.StoredArticle) error) (
-	damaged int, err error) {
-	err = o.scan(ctx, errOut, func(k admin.Keys) error {
-		found, bad, err := k.Articles(ctx)
-		damaged += bad
+// articles goes through all articles of the index.
+func (o *opened) articles(ctx context.Context, errOut io.Writer, fn func([]keyspace.StoredArticle) error) error {
+	return o.scan(ctx, errOut, func(k admin.Keys) error {
+		found, _, err := k.Articles(ctx)
 		if err != nil {
 			return err
 		}
 		return fn(found)
 	})
-	return damaged, err
 }
 
 // lines is a text of lines that are broken at the width of a terminal. Nothing is hidden in their arguments.
