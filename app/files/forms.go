@@ -36,21 +36,18 @@ var otherForms = []struct{ prefix, form, remedy string }{
 	{"<feed", "a feed", "let a program that reads feeds write one JSON object a line"},
 }
 
-// pipe ends a remedy that prints what is read.
-const pipe = " and pipe it into this command"
-
 const arrowRemedy = "write it as JSON Lines, such as by pandas: read_feather(FILE).to_json(sys.stdout, " +
 	"orient='records', lines=True)"
 
 // form finds out in which form the file is. It returns the function that reads its next piece.
-func (f *file) form(content *bufio.Reader) (next func() (Article, error), err error) {
+func (f *openFile) form(content *bufio.Reader) (next func() (Article, error), err error) {
 	in := &source{Reader: content, limit: f.Limit}
 	f.source = in
 	lines := &lineReader{source: in}
 	if f.Input.Format != decode.FormatJSON || f.Lines {
 		return lines.next, nil
 	}
-	start, first := beginning(in)
+	start, first := firstLine(in)
 	if err := otherForm(start, first); err != nil {
 		return nil, err
 	}
@@ -126,16 +123,14 @@ var (
 		"has(\"create\") | not))' FILE" + pipe)
 	errKcat     = errors.New("this is the output of kcat -J: type jq -c '.payload // empty | fromjson' FILE" + pipe)
 	errCarriage = errors.New("its lines end in a carriage return alone: type tr '\\r' '\\n' < FILE" + pipe)
-	errEncoding = errors.New("the file is not in UTF-8: save it in UTF-8, or type iconv -f GB18030 -t UTF-8 FILE, with " +
-		"its encoding in place of GB18030," + pipe)
 )
 
 // tarMark is where the header of a tar archive has its mark, in bytes.
 const tarMark = 257
 
-// beginning skips what is blank. It returns the first bytes behind it, and the first line of these: as much of it
+// firstLine skips what is blank. It returns the first bytes behind it, and the first line of these: as much of it
 // as the buffer can hold. It waits for the end of that line, because a pipe may bring it in parts.
-func beginning(in *source) (start []byte, line string) {
+func firstLine(in *source) (start []byte, line string) {
 	searched := 0
 	for {
 		start, _ = in.Peek(in.Buffered())

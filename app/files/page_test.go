@@ -143,7 +143,7 @@ func TestPagesOfResponses(t *testing.T) {
 				require.Contains(t, skip.Error(), "http://a/%E4%F6?x=<>&y: ")
 			} else {
 				require.NoError(t, skipped[0])
-				want, err := decode.AppendJSON(nil, page{"http://a/%E4%F6?x=<>&y", "http://a/%E4%F6?x=<>&y", c.want})
+				want, err := decode.AppendJSON(nil, pageObject{"http://a/%E4%F6?x=<>&y", "http://a/%E4%F6?x=<>&y", c.want})
 				require.NoError(t, err)
 				require.Equal(t, string(want), string(got[0].Value))
 			}

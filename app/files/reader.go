@@ -72,7 +72,7 @@ func (r *Reader) At(a Article) string { return fmt.Sprintf("%s:%d", r.Name(a.Fil
 func (r *Reader) Articles(ctx context.Context) iter.Seq2[Article, error] {
 	return func(yield func(Article, error) bool) {
 		for i := range r.Names {
-			f := &file{Reader: r, number: i, yield: yield, begun: r.Lines || r.Input.Format != decode.FormatJSON}
+			f := &openFile{Reader: r, number: i, yield: yield, begun: r.Lines || r.Input.Format != decode.FormatJSON}
 			place, err := f.read(ctx)
 			if f.stopped || err != nil && !yield(Article{File: i, Place: place}, err) || ctx.Err() != nil {
 				return
@@ -81,9 +81,9 @@ func (r *Reader) Articles(ctx context.Context) iter.Seq2[Article, error] {
 	}
 }
 
-// file is a file that is read. Until its first article, what it holds waits: of a file of another kind one
+// openFile is a file that is read. Until its first article, what it holds waits: of a file of another kind one
 // sentence says more than a report of each line.
-type file struct {
+type openFile struct {
 	*Reader
 	number  int
 	yield   func(Article, error) bool
@@ -102,7 +102,7 @@ type piece struct {
 }
 
 // read reads the file. The error that ends it is about what stands at place.
-func (f *file) read(ctx context.Context) (place int, err error) {
+func (f *openFile) read(ctx context.Context) (place int, err error) {
 	in := f.Stdin
 	if name := f.Names[f.number]; name == "-" {
 		in = interruptible(ctx, in)
@@ -156,7 +156,7 @@ func (f *file) read(ctx context.Context) (place int, err error) {
 }
 
 // unread says how much of a damaged file was not read. The rest of a pipe may never end: it is not counted.
-func (f *file) unread() string {
+func (f *openFile) unread() string {
 	if f.source.unread == 0 {
 		return ""
 	}
@@ -168,7 +168,7 @@ func (f *file) unread() string {
 }
 
 // take hands a piece to the user of the reader, or keeps it until the first article.
-func (f *file) take(a Article, err error) error {
+func (f *openFile) take(a Article, err error) error {
 	skip, found := (*SkipError)(nil), f.begun
 	switch {
 	case errors.As(err, &skip) && skip.NoPage:
@@ -201,10 +201,10 @@ func (f *file) take(a Article, err error) error {
 	return nil
 }
 
-func (f *file) give(a Article, err error) { f.stopped = f.stopped || !f.yield(a, err) }
+func (f *openFile) give(a Article, err error) { f.stopped = f.stopped || !f.yield(a, err) }
 
 // noArticle says that a file holds none, and which names its objects have.
-func (f *file) noArticle() error {
+func (f *openFile) noArticle() error {
 	why := f.why
 	for i, p := range slices.Backward(f.waiting) {
 		skip := (*SkipError)(nil)

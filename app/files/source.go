@@ -101,6 +101,12 @@ func (w *window) cut(offset int64) (piece []byte, line int) {
 // and a line end behind the last one.
 func (w *window) drained() bool { return w.Buffered() == 0 && len(w.kept) < len(",\r\n") }
 
+// pipe ends a remedy that prints what is read.
+const pipe = " and pipe it into this command"
+
+var errEncoding = errors.New("the file is not in UTF-8: save it in UTF-8, or type iconv -f GB18030 -t UTF-8 FILE, with " +
+	"its encoding in place of GB18030," + pipe)
+
 const (
 	byteOrderMark = "\ufeff"
 

@@ -25,8 +25,8 @@ type warcReader struct {
 	number int // of the record, counted from 1
 }
 
-// page is the article of a WARC record.
-type page struct {
+// pageObject is the article of a WARC record.
+type pageObject struct {
 	ID   string `json:"id"`
 	URL  string `json:"url"`
 	Text string `json:"text"`
@@ -60,7 +60,7 @@ func (w *warcReader) next() (Article, error) {
 			continue
 		}
 		a.Time, _ = time.Parse(time.RFC3339, h.Get("WARC-Date"))
-		a.Value, err = decode.AppendJSON(nil, page{uri, uri, text})
+		a.Value, err = decode.AppendJSON(nil, pageObject{uri, uri, text})
 		return a, err
 	}
 }

@@ -193,16 +193,12 @@ const generationInterval = 2 * time.Second
 
 // watchGeneration returns projector.ErrGeneration when there is another generation, and nil when ctx ends.
 func watchGeneration(ctx context.Context, kept *projector.Store) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(generationInterval):
-		}
+	for stopping.Wait(ctx, generationInterval) == nil {
 		if _, err := kept.Read(ctx, nil); errors.Is(err, projector.ErrGeneration) {
 			return err // the health probe reports others
 		}
 	}
+	return nil
 }
 
 // outputs are the topics that hold articles.
