@@ -2,6 +2,7 @@ package access
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
@@ -108,10 +109,7 @@ func (r *rules) readTLS(c *webConfig, folder string, read sums) error {
 	cert, noCert := file(c.TLS.CertFile)
 	key, noKey := file(c.TLS.KeyFile)
 	pair, err := tls.X509KeyPair(cert, key)
-	if unread := errors.Join(noCert, noKey); unread != nil {
-		err = unread
-	}
-	if err != nil {
+	if err = cmp.Or(errors.Join(noCert, noKey), err); err != nil {
 		return fmt.Errorf("cert_file and key_file: %w", err)
 	}
 	r.cert = &pair

@@ -45,10 +45,10 @@ func (c *Client) ask(ctx context.Context, id string) (schema *decode.Schema, tex
 		return nil, 0, record.Reject(record.NoSchema, "the record's header names no schema")
 	}
 	found, err := c.byID(ctx, id)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, 0, newRefusal(err)
-	}
-	if found.Type != sr.TypeAvro {
+	case found.Type != sr.TypeAvro:
 		return nil, 0, record.Reject(record.NoSchema, "schema %s is of the type %s, and input.format is avro", id, found.Type)
 	}
 	left := mostAnswer - len(found.Schema)

@@ -1,6 +1,7 @@
 package storylist
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -208,32 +209,27 @@ func newQuery(p url.Values, now time.Time) (*query, error) {
 		"limit", "after"); err != nil {
 		return nil, err
 	}
-	q := &query{sort: "copies", limit: usualLimit, title: strings.ToLower(p.Get("title")), label: p.Get("label"),
-		publisher: strings.ToLower(p.Get("publisher")), script: p.Get("script"), after: p.Get("after")}
-	if q.label != "" && !slices.Contains(stories.Labels, q.label) {
+	q := &query{sort: cmp.Or(p.Get("sort"), "copies"), limit: usualLimit, title: strings.ToLower(p.Get("title")),
+		label: p.Get("label"), publisher: strings.ToLower(p.Get("publisher")), script: p.Get("script"), after: p.Get("after")}
+	lang, names := p.Get("lang"), scripts()
+	own, alone := ownScripts[lang]
+	_, _, noCursor := parseCursor(q.after)
+	switch {
+	case q.label != "" && !slices.Contains(stories.Labels, q.label):
 		return nil, wrong("label is one of %s", strings.Join(stories.Labels, ", "))
-	}
-	if _, _, err := parseCursor(q.after); err != nil && q.after != "" {
-		return nil, err
-	}
-	if q.after != "" && p.Has("sort") {
+	case q.after != "" && noCursor != nil:
+		return nil, noCursor
+	case q.after != "" && p.Has("sort"):
 		return nil, wrong("with after, stories come in the order in which they have changed: leave sort out")
-	}
-	if sort := p.Get("sort"); sort != "" {
-		if q.sort = sort; orders[sort] == nil {
-			return nil, wrong("sort is one of %s", strings.Join(slices.Sorted(maps.Keys(orders)), ", "))
-		}
-	}
-	if names := scripts(); q.script != "" && !slices.Contains(names, q.script) {
+	case orders[q.sort] == nil:
+		return nil, wrong("sort is one of %s", strings.Join(slices.Sorted(maps.Keys(orders)), ", "))
+	case q.script != "" && !slices.Contains(names, q.script):
 		return nil, wrong("script is one of %s: that of the title of the root", strings.Join(names, ", "))
-	}
-	if lang := p.Get("lang"); lang != "" {
-		script, own := ownScripts[lang]
-		if !own || q.script != "" && q.script != script.String() {
-			return nil, wrong("lang is one of %s: other languages share a script, which script selects",
-				strings.Join(slices.Sorted(maps.Keys(ownScripts)), ", "))
-		}
-		q.script = script.String()
+	case lang != "" && (!alone || q.script != "" && q.script != own.String()):
+		return nil, wrong("lang is one of %s: other languages share a script, which script selects",
+			strings.Join(slices.Sorted(maps.Keys(ownScripts)), ", "))
+	case alone:
+		q.script = own.String()
 	}
 	if since := p.Get("since"); since != "" {
 		age, err := time.ParseDuration(since)

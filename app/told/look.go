@@ -92,7 +92,7 @@ func (l *Looker) Look(ctx context.Context, values [][]byte) (Answer, error) {
 func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp, error) {
 	r := record.Record{Value: value, Time: now}
 	if len(r.Value) > l.largest {
-		return dead("", record.Reject(record.TooLarge,
+		return rejected("", record.Reject(record.TooLarge,
 			"%d bytes, kafka.max_message_bytes is %d", len(r.Value), l.largest)), nil
 	}
 	var content article.Content
@@ -110,15 +110,11 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp
 	if content.ID == r.String() { // the coordinates, which the record will have
 		content.ID = ""
 	}
-	if reject.IsDeletion() {
-		return LookedUp{ID: content.ID, Verdict: article.Unique.String(), Topic: article.ToUnique.String(),
-			Reason: "tombstone", Detail: reject.Detail, Nearest: []Nearest{}}, nil
+	if reject == nil {
+		reject = record.NoArticle(&a)
 	}
 	if reject != nil {
-		return dead(content.ID, reject), nil //nolint:nilerr // the reject is the answer
-	}
-	if reject = record.NoArticle(&a); reject != nil {
-		return dead(content.ID, reject), nil //nolint:nilerr // the reject is the answer
+		return rejected(content.ID, reject), nil //nolint:nilerr // the reject is the answer
 	}
 	a.ID, a.Time = content.ID, now
 	advice, err := l.index.Advise(ctx, &a)
@@ -130,11 +126,14 @@ func (l *Looker) one(ctx context.Context, value []byte, now time.Time) (LookedUp
 	return looked, nil
 }
 
-func dead(id string, reject *record.RejectError) LookedUp {
-	return LookedUp{
-		ID: id, Verdict: article.ToDead.String(), Topic: article.ToDead.String(), Reason: string(reject.Reason),
-		Detail: reject.Detail, Nearest: []Nearest{},
+// rejected says what becomes of a record without an article.
+func rejected(id string, reject *record.RejectError) LookedUp {
+	out := LookedUp{ID: id, Verdict: article.ToDead.String(), Topic: article.ToDead.String(),
+		Reason: string(reject.Reason), Detail: reject.Detail, Nearest: []Nearest{}}
+	if reject.IsDeletion() {
+		out.Verdict, out.Topic, out.Reason = article.Unique.String(), article.ToUnique.String(), "tombstone"
 	}
+	return out
 }
 
 func (l *Looker) describe(a *article.Article, advice *redisindex.Advice) LookedUp {

@@ -71,6 +71,7 @@ type setting struct {
 // source is what one source of Load sets, by the names of keys, and its mistakes.
 type source struct {
 	*Schema
+	path string // of a YAML file
 	set  map[string]setting
 	errs []error
 }
@@ -128,11 +129,15 @@ func (s *source) file(path string) {
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
 		return
+	case err != nil && strings.HasPrefix(err.Error(), "yaml: unknown anchor "):
+		s.fail("%s: %w", path, errAlias)
+		return
 	case err != nil:
-		s.fail("%s: %w", path, withoutValue(err))
+		s.fail("%s: %w", path, err)
 		return
 	}
-	fileReader{s, path}.section("", doc.Content[0])
+	s.path = path
+	s.section("", doc.Content[0])
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		s.fail("%s: holds more than one YAML document", path)
 	}
@@ -143,35 +148,21 @@ func (s *source) file(path string) {
 // stands without quotes.
 var errAlias = errors.New("yaml: a value begins with *, which YAML reads as an alias; put the value in quotes")
 
-func withoutValue(err error) error {
-	if strings.HasPrefix(err.Error(), "yaml: unknown anchor ") {
-		return errAlias
-	}
-	return err
-}
-
-// fileReader reads the nodes of a YAML file.
-type fileReader struct {
-	*source
-	path string
-}
-
 // wrong notes a mistake in the line of a node.
-func (f fileReader) wrong(n *yaml.Node, format string, args ...any) {
-	f.fail("%s:%d: %s", f.path, n.Line, fmt.Sprintf(format, args...))
+func (s *source) wrong(n *yaml.Node, format string, args ...any) {
+	s.fail("%s:%d: %s", s.path, n.Line, fmt.Sprintf(format, args...))
 }
 
 // section reads the keys below prefix, which is "" or ends in a dot.
-func (f fileReader) section(prefix string, n *yaml.Node) {
-	if isNull(n) {
-		return // all keys of the section are commented out
-	}
-	if n.Kind != yaml.MappingNode {
-		if prefix == "" {
-			f.wrong(n, "want settings as name: value")
-			return
-		}
-		f.wrong(n, "%s is a section with settings below it, not a value", prefix[:len(prefix)-1])
+func (s *source) section(prefix string, n *yaml.Node) {
+	switch {
+	case isNull(n): // all keys of the section are commented out
+		return
+	case n.Kind != yaml.MappingNode && prefix == "":
+		s.wrong(n, "want settings as name: value")
+		return
+	case n.Kind != yaml.MappingNode:
+		s.wrong(n, "%s is a section with settings below it, not a value", prefix[:len(prefix)-1])
 		return
 	}
 	lines := map[string]int{}
@@ -179,31 +170,31 @@ func (f fileReader) section(prefix string, n *yaml.Node) {
 		nameNode, value := n.Content[i], n.Content[i+1]
 		name := prefix + nameNode.Value
 		if first, twice := lines[name]; twice {
-			f.wrong(nameNode, "%s is already set in line %d", name, first)
+			s.wrong(nameNode, "%s is already set in line %d", name, first)
 			continue
 		}
 		lines[name] = nameNode.Line
-		if k, ok := f.byName[name]; ok {
-			f.value(k, nameNode, value)
-		} else if _, found := f.sections[name]; found {
-			f.section(name+".", value)
+		if k, ok := s.byName[name]; ok {
+			s.value(k, nameNode, value)
+		} else if _, found := s.sections[name]; found {
+			s.section(name+".", value)
 		} else {
-			sections := slices.Sorted(maps.Keys(f.sections))
-			f.wrong(nameNode, "unknown key %s%s", name, f.didYouMean(name, sections, func(k Key) string { return k.Name }))
+			sections := slices.Sorted(maps.Keys(s.sections))
+			s.wrong(nameNode, "unknown key %s%s", name, s.didYouMean(name, sections, func(k Key) string { return k.Name }))
 		}
 	}
 }
 
-func (f fileReader) value(k Key, nameNode, n *yaml.Node) {
+func (s *source) value(k Key, nameNode, n *yaml.Node) {
 	value, err := k.fromNode(n)
 	if err != nil {
-		f.wrong(n, "%s %s%s", k.Name, err, k.got(n))
+		s.wrong(n, "%s %s%s", k.Name, err, k.got(n))
 		return
 	}
 	if name, _ := value.(string); k.file && name != "" && !filepath.IsAbs(name) {
-		value = filepath.Join(filepath.Dir(f.path), name)
+		value = filepath.Join(filepath.Dir(s.path), name)
 	}
-	f.set[k.Name] = setting{value: value, origin: fmt.Sprintf("%s:%d", f.path, nameNode.Line)}
+	s.set[k.Name] = setting{value: value, origin: fmt.Sprintf("%s:%d", s.path, nameNode.Line)}
 }
 
 func (k Key) fromNode(n *yaml.Node) (any, error) {
