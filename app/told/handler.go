@@ -13,8 +13,6 @@ import (
 	"net/http"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"echosieve/app/visible"
 )
 
@@ -43,10 +41,8 @@ var openAPI []byte
 // Handler serves looks at Path, and the description of the interface at Description.
 func (l *Looker) Handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
-	gate := &gate{work: semaphore.NewWeighted(maxBody), reading: semaphore.NewWeighted(maxReading)}
 	mux.HandleFunc("GET "+Description, Describe)
-	mux.HandleFunc("POST "+Path, handle("The index cannot be read now.", log,
-		func(w http.ResponseWriter, r *http.Request) (any, error) { return l.look(w, r, gate) }))
+	mux.HandleFunc("POST "+Path, handle("The index cannot be read now.", log, l.look))
 	return mux
 }
 
@@ -54,13 +50,6 @@ func (l *Looker) Handler(log *slog.Logger) http.Handler {
 func Describe(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write(openAPI) // a client that is gone misses nothing
-}
-
-// gate bounds the memory of looks.
-type gate struct {
-	// bytes of the articles that are looked up, a share of inFlight at least for each request
-	work    *semaphore.Weighted
-	reading *semaphore.Weighted // bytes that requests have announced; a request that announces none counts as maxBody
 }
 
 // refusal is an answer that says what is wrong with a request, or that it comes too early.
@@ -79,7 +68,7 @@ func wrong(format string, args ...any) error {
 
 // look reads a request and looks its articles up. The place among the looks is taken when the request has come: a slow
 // client holds none.
-func (l *Looker) look(w http.ResponseWriter, r *http.Request, gate *gate) (any, error) {
+func (l *Looker) look(w http.ResponseWriter, r *http.Request) (any, error) {
 	if r.URL.RawQuery != "" {
 		return nil, wrong("%q is no parameter: "+Path+" takes none; an article is the body of the request",
 			r.URL.RawQuery)
@@ -88,10 +77,10 @@ func (l *Looker) look(w http.ResponseWriter, r *http.Request, gate *gate) (any, 
 	if announced < 0 || announced > maxBody {
 		announced = maxBody
 	}
-	if !gate.reading.TryAcquire(announced) {
+	if !l.reading.TryAcquire(announced) {
 		return nil, errBusy
 	}
-	defer gate.reading.Release(announced)
+	defer l.reading.Release(announced)
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if large := (*http.MaxBytesError)(nil); errors.As(err, &large) {
 		return nil, &refusal{http.StatusRequestEntityTooLarge, "The request is too large: 8 MiB are taken."}
@@ -104,10 +93,10 @@ func (l *Looker) look(w http.ResponseWriter, r *http.Request, gate *gate) (any, 
 		return nil, err
 	}
 	share := max(int64(len(body)), maxBody/inFlight)
-	if !gate.work.TryAcquire(share) {
+	if !l.working.TryAcquire(share) {
 		return nil, errBusy
 	}
-	defer gate.work.Release(share)
+	defer l.working.Release(share)
 	return l.Look(r.Context(), values)
 }
 

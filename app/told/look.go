@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"echosieve/app/config"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -64,6 +66,9 @@ type Looker struct {
 	largest int // bytes of a record
 	judge   *Judge
 	index   *redisindex.Index
+	// bytes of the articles that requests look up, a share of inFlight at least for each
+	working *semaphore.Weighted
+	reading *semaphore.Weighted // bytes that requests have announced; one that announces none counts as maxBody
 }
 
 // NewLooker returns a Looker of an index with its recipe.
@@ -71,6 +76,7 @@ func NewLooker(cfg config.Config, made *recipe.Recipe, index *redisindex.Index) 
 	return &Looker{
 		input: cfg.Input.AsJSON(), largest: cfg.Kafka.MaxMessageBytes,
 		judge: NewJudge(cfg, made), index: index,
+		working: semaphore.NewWeighted(maxBody), reading: semaphore.NewWeighted(maxReading),
 	}
 }
 
