@@ -75,13 +75,10 @@ func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *ht
 // verdict returns the verdict about a record of an input topic: from the last verdicts of this process, or
 // else from the output topics. If there is none, it returns why. time is the record's, zero if it is not known.
 func (c *Console) verdict(ctx context.Context, at article.Coordinates, time time.Time) (found *row, note string) {
-	if r := c.feed.verdict(at.String()); r != nil {
+	switch r := c.feed.verdict(at.String()); {
+	case r != nil, !slices.Contains(c.cfg.Kafka.Topics.Inputs, at.Topic):
 		return r, ""
-	}
-	if !slices.Contains(c.cfg.Kafka.Topics.Inputs, at.Topic) {
-		return nil, ""
-	}
-	if time.IsZero() { // whole partitions would be searched
+	case time.IsZero(): // whole partitions would be searched
 		return nil, "The record is gone, and its verdict is not among the last of this process."
 	}
 	o, err := c.reader.Verdict(ctx, at, time)

@@ -121,23 +121,22 @@ func isUnknown(refused *sr.ResponseError) bool {
 func newRefusal(err error) *refusal {
 	var refused *sr.ResponseError
 	var unanswered *url.Error
-	if errors.As(err, &refused) {
+	p := explained.Explain(err)
+	switch {
+	case errors.As(err, &refused):
 		return &refusal{status: refused.StatusCode, unknown: isUnknown(refused), problem: explainStatus(refused)}
-	}
-	if p := explained.Explain(err); p != nil {
-		return &refusal{problem: p}
-	}
-	if !errors.As(err, &unanswered) {
+	case p != nil:
+	case errors.As(err, &unanswered):
+		p = &diag.Problem{Cause: "the schema registry gave no answer",
+			Remedy: "check that it runs, and input.registry.urls", Err: err}
+	default:
 		if errors.As(err, new(*http.MaxBytesError)) {
 			err = errors.New("it has more than 2 MiB")
 		}
-		return &refusal{problem: &diag.Problem{
-			Cause: "the schema registry gave an answer without a schema", Err: err,
-			Remedy: "check input.registry.urls: a login page or a proxy may answer in its place",
-		}}
+		p = &diag.Problem{Cause: "the schema registry gave an answer without a schema", Err: err,
+			Remedy: "check input.registry.urls: a login page or a proxy may answer in its place"}
 	}
-	return &refusal{problem: &diag.Problem{Cause: "the schema registry gave no answer",
-		Remedy: "check that it runs, and input.registry.urls", Err: err}}
+	return &refusal{problem: p}
 }
 
 // explained names the registry in explanations.

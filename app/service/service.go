@@ -42,7 +42,6 @@ type Service struct {
 	consumer *consumer.Consumer
 	console  *console.Console // nil without http.console
 	stories  *storylist.List  // nil without http.look and http.console
-	versions *told.Versions   // nil without http.look
 	reloader *reloader
 }
 
@@ -163,10 +162,6 @@ func (s *Service) newHandler() (consumer.Handler, error) {
 		s.stories = list
 		s.closeWith(s.stories.Close)
 	}
-	if cfg.HTTP.Look {
-		s.versions = told.NewVersions(cfg, s.recipe)
-		s.closeWith(s.versions.Close)
-	}
 	if cfg.HTTP.Console {
 		log := s.log.With("component", "console")
 		releaser, err := release.New(cfg, s.index, io.Discard)
@@ -201,8 +196,9 @@ func (s *Service) Run(ctx context.Context) error {
 	pages := map[string]http.Handler{}
 	if s.cfg.HTTP.Look {
 		log := s.log.With("component", "look")
-		looks := told.NewLooker(s.cfg, s.recipe, s.index).Handler(log)
-		pages[told.Path], pages[told.Description], pages[told.ChangesPath] = looks, looks, s.versions.Handler(log)
+		looks, versions := told.NewLooker(s.cfg, s.recipe, s.index).Handler(log), told.NewVersions(s.cfg, s.recipe)
+		defer versions.Close()
+		pages[told.Path], pages[told.Description], pages[told.ChangesPath] = looks, looks, versions.Handler(log)
 		servesStories(pages, s.stories, s.log)
 	}
 	if s.console != nil {

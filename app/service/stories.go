@@ -55,8 +55,9 @@ type Stories struct {
 	archive *tools.Archive
 	roots   *projector.Roots
 	list    *storylist.List
-	lag     *lag
 	name    string // of this process in its groups
+
+	registries sync.Map // *prometheus.Registry by topic, see collectLag
 }
 
 // ChangesTopic returns the name of the topic that says what is new in versions.
@@ -80,11 +81,11 @@ func NewStories(ctx context.Context, cfg config.Config, role StoriesConfig, log 
 	if err != nil {
 		return nil, err
 	}
-	s := &Stories{process: p, role: role, lag: newLag(), roots: projector.NewRoots(),
+	s := &Stories{process: p, role: role, roots: projector.NewRoots(),
 		metrics: projector.NewMetrics(p.registry), keys: keyspace.New(cfg.IndexConfig(p.recipeID), cfg.Redis.DB),
 		rules: &stories.Rules{Window: cfg.Window, Owners: owners, Trusted: role.Trusted},
 		name:  consumer.NewName(p.HTTPAddr(), "")}
-	p.registry.MustRegister(s.lag)
+	p.registry.MustRegister(prometheus.CollectorFunc(s.collectLag))
 	if s.archive, err = tools.NewArchive(cfg.Kafka, cfg.Kafka.Topics.Inputs...); err == nil {
 		p.closeWith(s.archive.Close)
 		s.list, err = storylist.New(cfg.Kafka, role.Topic, cfg.Window)
@@ -250,7 +251,9 @@ func (s *Stories) newConsumer(kept *projector.Store, topic string) (*consumer.Co
 	input.FindPublished = true
 	p := &projector.Projector{Store: kept, Rules: s.rules, Decoder: decode.New(input), Root: s.root, Roots: s.roots,
 		Health: s.health.report, Metrics: s.metrics, Labels: topic == s.role.Labels}
-	c, err := consumer.New(kafka, p, s.lag.of(topic), s.log.With("component", "consumer", "reads", topic),
+	registry := prometheus.NewRegistry()
+	s.registries.Store(topic, registry)
+	c, err := consumer.New(kafka, p, registry, s.log.With("component", "consumer", "reads", topic),
 		s.health.report)
 	if err != nil {
 		return nil, err
@@ -276,39 +279,15 @@ func (s *Stories) root(ctx context.Context, at article.Coordinates) (r record.Re
 	return r, err == nil, err
 }
 
-// lag is the metric that says how far the stories are behind the output topics. The role has a consumer for each topic,
-// and another one in each generation, so the metrics of consumers would collide: of each topic, lag tells one.
-type lag struct {
-	desc *prometheus.Desc
+var lagDesc = prometheus.NewDesc("echosieve_stories_lag_records",
+	"Records of an output topic in partitions of this process that are not yet in the stories.", []string{"topic"}, nil)
 
-	mu        sync.Mutex
-	consumers map[string]*prometheus.Registry // by topic
-}
-
-func newLag() *lag {
-	return &lag{consumers: map[string]*prometheus.Registry{}, desc: prometheus.NewDesc("echosieve_stories_lag_records",
-		"Records of an output topic in partitions of this process that are not yet in the stories.",
-		[]string{"topic"}, nil)}
-}
-
-// of returns a registry for the next consumer of a topic.
-func (l *lag) of(topic string) *prometheus.Registry {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.consumers[topic] = prometheus.NewRegistry()
-	return l.consumers[topic]
-}
-
-// Describe implements prometheus.Collector.
-func (l *lag) Describe(to chan<- *prometheus.Desc) { to <- l.desc }
-
-// Collect implements prometheus.Collector.
-func (l *lag) Collect(to chan<- prometheus.Metric) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for topic, registry := range l.consumers {
+// collectLag says how far the stories are behind the output topics. The role has a consumer for each topic, and another
+// one in each generation, so the metrics of consumers would collide: each topic has a registry for its last consumer.
+func (s *Stories) collectLag(to chan<- prometheus.Metric) {
+	for topic, registry := range s.registries.Range {
 		records := 0.0
-		families, _ := registry.Gather() // what it could gather
+		families, _ := registry.(*prometheus.Registry).Gather() // what it could gather
 		for _, family := range families {
 			if family.GetName() == "echosieve_consumer_lag_records" {
 				for _, partition := range family.GetMetric() {
@@ -316,6 +295,6 @@ func (l *lag) Collect(to chan<- prometheus.Metric) {
 				}
 			}
 		}
-		to <- prometheus.MustNewConstMetric(l.desc, prometheus.GaugeValue, records, topic)
+		to <- prometheus.MustNewConstMetric(lagDesc, prometheus.GaugeValue, records, topic.(string))
 	}
 }
