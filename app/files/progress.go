@@ -36,17 +36,13 @@ func (p *Progress) Start() (stop func()) { return ShowLine(p.out, p.line) }
 func (p *Progress) Counting(r io.Reader) io.Reader { return Counting(r, &p.read) }
 
 // Counting returns a reader of r that adds the bytes that are read from it to n.
-func Counting(r io.Reader, n *atomic.Int64) io.Reader { return &countingReader{Reader: r, n: n} }
+func Counting(r io.Reader, n *atomic.Int64) io.Reader { return io.TeeReader(r, counter{n}) }
 
-type countingReader struct {
-	io.Reader
-	n *atomic.Int64
-}
+type counter struct{ *atomic.Int64 }
 
-func (c *countingReader) Read(b []byte) (int, error) {
-	n, err := c.Reader.Read(b)
-	c.n.Add(int64(n))
-	return n, err
+func (c counter) Write(b []byte) (int, error) {
+	c.Add(int64(len(b)))
+	return len(b), nil
 }
 
 // Print writes a line of text, which may quote strangers, between the lines of the progress.
