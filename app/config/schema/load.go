@@ -33,12 +33,8 @@ type Origins map[string]string
 // mistakes of the first source that has any.
 func (s *Schema) Load(into any, from Sources) (Origins, error) {
 	merged := map[string]setting{}
-	for _, read := range []func(*source){
-		func(one *source) { one.file(from.File) },
-		func(one *source) { one.environ(from.Environ, from.Ignored) },
-		func(one *source) { one.flags(from.Flags) },
-	} {
-		one := &source{Schema: s, set: map[string]setting{}}
+	for _, read := range []func(*source){(*source).file, (*source).environ, (*source).flags} {
+		one := &source{Schema: s, Sources: from, set: map[string]setting{}}
 		if read(one); len(one.errs) == 0 {
 			one.secrets()
 		}
@@ -71,7 +67,7 @@ type setting struct {
 // source is what one source of Load sets, by the names of keys, and its mistakes.
 type source struct {
 	*Schema
-	path string // of a YAML file
+	Sources
 	set  map[string]setting
 	errs []error
 }
@@ -80,11 +76,11 @@ func (s *source) fail(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
 }
 
-// environ reads the variables that begin with the prefix of the schema, except those in ignored (see Sources).
-func (s *source) environ(environ, ignored []string) {
-	for _, variable := range slices.Sorted(slices.Values(environ)) {
+// environ reads the variables that begin with the prefix of the schema, except those in Ignored.
+func (s *source) environ() {
+	for _, variable := range slices.Sorted(slices.Values(s.Sources.Environ)) {
 		name, text, _ := strings.Cut(variable, "=")
-		if !strings.HasPrefix(name, s.prefix) || slices.ContainsFunc(ignored, func(i string) bool {
+		if !strings.HasPrefix(name, s.prefix) || slices.ContainsFunc(s.Ignored, func(i string) bool {
 			return name == i || strings.HasSuffix(i, "_") && strings.HasPrefix(name, i)
 		}) {
 			continue
@@ -114,12 +110,12 @@ func (s *source) didYouMean(name string, names []string, of func(Key) string) st
 	return ""
 }
 
-// file reads a YAML file; an empty path names none. Every mistake is reported as "file:line: message".
-func (s *source) file(path string) {
-	if path == "" {
+// file reads the YAML file. Every mistake is reported as "file:line: message".
+func (s *source) file() {
+	if s.File == "" {
 		return
 	}
-	data, err := os.ReadFile(path)
+	data, err := os.ReadFile(s.File)
 	if err != nil {
 		s.fail("configuration file: %w", err)
 		return
@@ -130,16 +126,15 @@ func (s *source) file(path string) {
 	case errors.Is(err, io.EOF):
 		return
 	case err != nil && strings.HasPrefix(err.Error(), "yaml: unknown anchor "):
-		s.fail("%s: %w", path, errAlias)
+		s.fail("%s: %w", s.File, errAlias)
 		return
 	case err != nil:
-		s.fail("%s: %w", path, err)
+		s.fail("%s: %w", s.File, err)
 		return
 	}
-	s.path = path
 	s.section("", doc.Content[0])
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		s.fail("%s: holds more than one YAML document", path)
+		s.fail("%s: holds more than one YAML document", s.File)
 	}
 }
 
@@ -150,7 +145,7 @@ var errAlias = errors.New("yaml: a value begins with *, which YAML reads as an a
 
 // wrong notes a mistake in the line of a node.
 func (s *source) wrong(n *yaml.Node, format string, args ...any) {
-	s.fail("%s:%d: %s", s.path, n.Line, fmt.Sprintf(format, args...))
+	s.fail("%s:%d: %s", s.File, n.Line, fmt.Sprintf(format, args...))
 }
 
 // section reads the keys below prefix, which is "" or ends in a dot.
@@ -192,9 +187,9 @@ func (s *source) value(k Key, nameNode, n *yaml.Node) {
 		return
 	}
 	if name, _ := value.(string); k.file && name != "" && !filepath.IsAbs(name) {
-		value = filepath.Join(filepath.Dir(s.path), name)
+		value = filepath.Join(filepath.Dir(s.File), name)
 	}
-	s.set[k.Name] = setting{value: value, origin: fmt.Sprintf("%s:%d", s.path, nameNode.Line)}
+	s.set[k.Name] = setting{value: value, origin: fmt.Sprintf("%s:%d", s.File, nameNode.Line)}
 }
 
 func (k Key) fromNode(n *yaml.Node) (any, error) {
@@ -324,12 +319,12 @@ func (v *flagValue) Set(text string) error {
 	return nil
 }
 
-// flags reads the flags that were given; flags may be nil. Flags that AddFlags has not added are ignored.
-func (s *source) flags(flags *pflag.FlagSet) {
-	if flags == nil {
+// flags reads the flags that were given. Flags that AddFlags has not added are ignored.
+func (s *source) flags() {
+	if s.Flags == nil {
 		return
 	}
-	flags.Visit(func(f *pflag.Flag) { // calls for each flag that was given
+	s.Flags.Visit(func(f *pflag.Flag) { // calls for each flag that was given
 		if v, ok := f.Value.(*flagValue); ok {
 			s.set[v.key.Name] = setting{v.value, "--" + f.Name}
 		}
