@@ -123,28 +123,22 @@ func newMatch(v article.Verdict) Match {
 	return m
 }
 
-// AppendTo appends the JSON object to dst, with m as its last member. Members of its name are
-// left out; all other bytes stay, but those that are no UTF-8 become U+FFFD: else the line is no JSON for others. A
-// value that is no valid object, such as a damaged line, becomes the text of a member "value".
-func (m *Member) AppendTo(dst, object []byte) ([]byte, error) {
+// AppendTo appends the JSON object to dst, with m as its last member. Members of its name are left out; all other bytes
+// stay, but those that are no UTF-8 become U+FFFD: else the line is no JSON for others. A value that is no valid object,
+// such as a damaged line, becomes the text of a member "value".
+func (m *Member) AppendTo(dst, object []byte) []byte {
 	if object == nil {
 		object = []byte("{}")
 	}
 	if !decode.IsObject(object) {
-		var err error
-		if object, err = json.Marshal(map[string]string{"value": string(object)}); err != nil {
-			return dst, err
-		}
+		object, _ = json.Marshal(map[string]string{"value": string(object)})
 	}
 	return m.appendToObject(dst, object)
 }
 
 // appendToObject is AppendTo for a value that is a valid object.
-func (m *Member) appendToObject(dst, object []byte) ([]byte, error) {
-	raw, err := decode.AppendJSON(nil, map[string]*Member{memberName: m})
-	if err != nil {
-		return dst, err
-	}
+func (m *Member) appendToObject(dst, object []byte) []byte {
+	raw, _ := decode.AppendJSON(nil, map[string]*Member{memberName: m}) // texts, and numbers that JSON has
 	if !utf8.Valid(object) {
 		object = bytes.ToValidUTF8(object, []byte(replacement))
 	}
@@ -152,7 +146,7 @@ func (m *Member) appendToObject(dst, object []byte) ([]byte, error) {
 	if dst = decode.AppendWithout(dst, object, memberName); len(dst) > start+len("{") {
 		dst = append(dst, ',')
 	}
-	return append(dst, raw[len("{"):]...), nil
+	return append(dst, raw[len("{"):]...)
 }
 
 // replacement stands for bytes that are no UTF-8.
@@ -168,23 +162,22 @@ func (p *Pipeline) repaired(r *record.Record) int {
 
 // addMember adds the verdict to the value, if the settings say so. A value that is no JSON object, because it is
 // compressed, stays as it is. A value with an article was read as JSON before: one that begins as an object is one.
-func (p *Pipeline) addMember(o *Output) (err error) {
+func (p *Pipeline) addMember(o *Output) {
 	value := o.Value
 	read := o.Verdict.Kind != 0 && bytes.HasPrefix(bytes.TrimLeft(value, " \t\r\n"), []byte("{"))
 	if !p.cfg.Member || !read && !decode.IsObject(value) {
-		return nil
+		return
 	}
 	if !utf8.Valid(value) {
 		p.metrics.notUTF8.Inc()
 	}
 	m := o.Member()
-	o.Value, err = m.appendToObject(make([]byte, 0, len(value)+512), value)
-	return err
+	o.Value = m.appendToObject(make([]byte, 0, len(value)+512), value)
 }
 
 // maxMemberBytes is an upper bound of the bytes by which a member lengthens a value: the length of
 // one in which every text is as long as it can be. JSON writes a control character with six bytes.
-func maxMemberBytes() (int, error) {
+func maxMemberBytes() int {
 	at := strings.Repeat("t", maxCoordinatesBytes)
 	ref := &MemberRef{ID: strings.Repeat("\x01", article.MaxIDBytes), Record: at}
 	const number = 0.123456789012345678 // the longest form
@@ -194,6 +187,5 @@ func maxMemberBytes() (int, error) {
 		Verdict: longest, Reason: longest, Topic: longest, LeftOut: number, Record: at,
 		Match: Match{longest, number, number, number, &distance, ref, ref},
 	}
-	out, err := m.AppendTo(nil, nil)
-	return len(out), err
+	return len(m.AppendTo(nil, nil))
 }

@@ -96,7 +96,7 @@ type Pipeline struct {
 const maxAsking = 8
 
 // New returns a Pipeline. With a nil registerer the metrics are not registered.
-func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) (*Pipeline, error) {
+func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Registerer) *Pipeline {
 	cores, asking := make(chan struct{}, runtime.GOMAXPROCS(0)), 0
 	if cfg.Decode.Schemas != nil {
 		asking = maxAsking
@@ -105,17 +105,12 @@ func New(cfg Config, recipe *recipe.Recipe, index Index, reg prometheus.Register
 	p := &Pipeline{
 		cfg: cfg, decoder: decode.New(cfg.Decode), recipe: recipe, index: index, metrics: newMetrics(reg),
 		publishers: newPublisherCounter(cfg.PublisherLabels, reg), now: time.Now,
-		cores: cores, asking: asking,
+		cores: cores, asking: asking, added: maxVerdictHeaderBytes,
 	}
-	p.added = maxVerdictHeaderBytes
 	if cfg.Member {
-		member, err := maxMemberBytes()
-		if err != nil {
-			return nil, fmt.Errorf("pipeline: %w", err)
-		}
-		p.added += member
+		p.added += maxMemberBytes()
 	}
-	return p, nil
+	return p
 }
 
 // yielding lets other articles have the core while a schema is asked for. The caller holds a core.
@@ -282,9 +277,7 @@ func (p *Pipeline) Decide(ctx context.Context, b *Batch) ([]Output, error) {
 			if p.cfg.NoPossible && out.Destination == article.ToPossible {
 				out.Destination = article.ToUnique
 			}
-			if err := p.addMember(&out); err != nil {
-				return nil, err
-			}
+			p.addMember(&out)
 			outputs = append(outputs, out)
 			verdicts = verdicts[1:]
 		case p.cfg.Tombstones != TombstonesSkip:

@@ -36,9 +36,7 @@ func newPipeline(t *testing.T, index pipeline.Index, reg prometheus.Registerer,
 	if change != nil {
 		change(&cfg)
 	}
-	p, err := pipeline.New(cfg, recipe, index, reg)
-	require.NoError(t, err)
-	return p
+	return pipeline.New(cfg, recipe, index, reg)
 }
 
 func records(values ...string) []record.Record {

@@ -45,9 +45,8 @@ func TestMadeUpSchemaInAGap(t *testing.T) {
 	made, err := recipe.Load(recipe.DefaultConfig())
 	require.NoError(t, err)
 	x := indexrig.New(t, redisrig.Client(t, miniredis.RunT(t).Addr()), redisrig.Config(redisrig.Standard))
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg, RecordConfig: pipeline.DefaultRecordConfig(),
+	stages := pipeline.New(pipeline.Config{Decode: cfg, RecordConfig: pipeline.DefaultRecordConfig(),
 		MaxMessageBytes: 1 << 20, Window: time.Hour}, made, x, nil)
-	require.NoError(t, err)
 	var records []record.Record
 	for offset, id := range []uint32{7, 9} {
 		records = append(records, record.Record{

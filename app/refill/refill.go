@@ -104,13 +104,10 @@ func (of *Refill) Run(ctx context.Context) (_ *Summary, err error) {
 		return nil, err
 	}
 	defer r.archive.Close()
-	r.pipeline, err = pipeline.New(pipeline.Config{
+	r.pipeline = pipeline.New(pipeline.Config{
 		Decode: r.Config.Input.Config, RecordConfig: r.Config.Input.Records, MaxMessageBytes: kafka.MaxMessageBytes,
 		Window: r.Config.Window, Learnt: r.Learnt,
 	}, r.Recipe, r.Index, nil)
-	if err != nil {
-		return nil, err
-	}
 	losses, err := r.Tools.Losses(ctx)
 	if err == nil && r.From == FromOutputs {
 		r.restorer, err = r.Tools.StartRestore(ctx, r.began)

@@ -117,10 +117,7 @@ func (s *Service) open() (err error) {
 	// meanwhile. The commits also name the index: a process on another index than its group says so.
 	handover := watch.NewHandover(s.redis, s.index.Keys(), cfg.Kafka.Group, cfg.Window)
 	s.reporter = watch.NewReporter(handover, cfg.IsShadow(), s.registry, s.log.With("component", "index"))
-	quiet, err := pipeline.New(s.stages(), s.recipe, s.index, nil) // what fills the index is in no metric of verdicts
-	if err != nil {
-		return err
-	}
+	quiet := pipeline.New(s.stages(), s.recipe, s.index, nil) // what fills the index is in no metric of verdicts
 	s.consumer.KeepLabels(labels{handover, &refill.Follower{Config: cfg, Handover: handover, Marks: admin.New(s.index),
 		Pipeline: quiet, Log: s.log.With("component", "index")}, s.index.Losses(), s.reporter})
 	s.consumer.WarnWith(func(kind, text string) { s.health.warn("kafka", kind, text) })
@@ -174,7 +171,7 @@ func (s *Service) newHandler() (consumer.Handler, error) {
 		stages.Shown = s.console.Show
 	}
 	stages.Shadow = cfg.IsShadow()
-	return pipeline.New(stages, s.recipe, s.index, s.registry)
+	return pipeline.New(stages, s.recipe, s.index, s.registry), nil
 }
 
 // Run serves until ctx ends. Then it finishes and commits the batches under way, leaves the group and returns

@@ -46,9 +46,8 @@ func newRig(t testing.TB, redis string) *rig {
 	made, err := cfg.LoadRecipe()
 	require.NoError(t, err)
 	index := indexrig.New(t, redisrig.Connect(t, cfg.Redis.Options), cfg.IndexConfig(made.ID()))
-	stages, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
+	stages := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, made, index, nil)
-	require.NoError(t, err)
 	return &rig{Looker: NewLooker(cfg, made, index), stages: stages}
 }
 

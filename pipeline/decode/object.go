@@ -270,11 +270,10 @@ func AppendWithout(dst, object []byte, name string) []byte {
 	dst = append(dst, '{')
 	start, left := len(dst), false
 	for at := 1; ; {
-		key, rest := cutValue(text[at:])
+		key, _, rest := cutMember(text[at:])
 		if key == "" {
 			return dst
 		}
-		_, rest = cutValue(rest)
 		member := text[at : len(text)-len(rest)] // with the comma before it
 		at += len(member)
 		switch {

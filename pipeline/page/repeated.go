@@ -33,41 +33,23 @@ func (f *Finder) withoutRepeated(clean string, from article.Origin, rows *learnt
 			f.starts = append(f.starts, start)
 		}
 	}
-	cut := cutter{out: f.kept[:0], clean: clean}
+	out, done := f.kept[:0], 0 // done is how much of the clean text is in out, or left out
 	for place, row := range rows.Find(article.PublisherOf(from.Publisher, from.URL), from.Time, f.hashes...) {
 		start := f.starts[place]
 		end := start + cutSentence(clean[start:])
 		f.repeated = append(f.repeated, Repeated{row, clean[start:end]})
-		cut.leaveOut(start, end)
+		out = append(out, clean[done:start]...)
+		done = end
+		lineBegins := len(out) == 0 || out[len(out)-1] == '\n'
+		if end < len(clean) && (clean[end] == ' ' || clean[end] == '\n' && lineBegins) {
+			done++
+		}
 	}
 	slices.Sort(f.hashes)
 	f.hashes = slices.Compact(f.hashes)
-	f.kept = cut.out
-	return cut.rest()
-}
-
-// cutter copies a clean text without some of its sentences.
-type cutter struct {
-	out   []byte
-	clean string
-	done  int // of clean, in bytes
-}
-
-// leaveOut leaves out a sentence behind the ones before, with the space behind it.
-func (c *cutter) leaveOut(start, end int) {
-	c.out = append(c.out, c.clean[c.done:start]...)
-	c.done = end
-	lineBegins := len(c.out) == 0 || c.out[len(c.out)-1] == '\n'
-	if end < len(c.clean) && (c.clean[end] == ' ' || c.clean[end] == '\n' && lineBegins) {
-		c.done++
+	if done == 0 {
+		return clean
 	}
-}
-
-// rest returns what was not left out.
-func (c *cutter) rest() string {
-	if c.done == 0 {
-		return c.clean
-	}
-	c.out = append(c.out, c.clean[c.done:]...)
-	return string(c.out)
+	f.kept = append(out, clean[done:]...)
+	return string(f.kept)
 }

@@ -111,14 +111,12 @@ func (c Config) resolved() Config {
 	if c.Name != News {
 		own = classicDefaults
 	}
-	if c.MaxDistance == -1 {
-		c.MaxDistance = own.MaxDistance
-	}
-	if c.Probes == -1 {
-		c.Probes = own.Probes
-	}
-	if c.Anchors == -1 {
-		c.Anchors = own.Anchors
+	for at, value := range map[*int]int{
+		&c.MaxDistance: own.MaxDistance, &c.Probes: own.Probes, &c.Anchors: own.Anchors,
+	} {
+		if *at == -1 {
+			*at = value
+		}
 	}
 	c.Blocks = cmp.Or(c.Blocks, own.Blocks, c.MaxDistance+1)
 	return c

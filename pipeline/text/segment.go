@@ -226,20 +226,20 @@ func LoadSegmenter(userWords []byte) (*Segmenter, error) {
 	if s := segmenters.loaded[key]; s != nil {
 		return s, nil
 	}
-	cut, err := segment.New(segmentWords(userWords))
+	words, hasPlain := segmentWords(userWords)
+	cut, err := segment.New(words)
 	if err != nil {
 		return nil, err
 	}
 	if segmenters.loaded == nil {
 		segmenters.loaded = map[[sha256.Size]byte]*Segmenter{}
 	}
-	segmenters.loaded[key] = &Segmenter{cutter: cut, plain: !hasPlainWord(userWords)}
+	segmenters.loaded[key] = &Segmenter{cutter: cut, plain: !hasPlain}
 	return segmenters.loaded[key], nil
 }
 
-// segmentWords reads the lines that ReadUserWords makes.
-func segmentWords(userWords []byte) []segment.Word {
-	var words []segment.Word
+// segmentWords reads the lines that ReadUserWords makes. plain says that one of the words has plain characters only.
+func segmentWords(userWords []byte) (words []segment.Word, plain bool) {
 	for line := range strings.Lines(string(userWords)) {
 		word := segment.Word{}
 		fields := strings.Fields(line)
@@ -247,9 +247,10 @@ func segmentWords(userWords []byte) []segment.Word {
 		if len(fields) == 3 {
 			word.Frequency, _ = strconv.Atoi(fields[1]) // ReadUserWords has checked it
 		}
-		words = append(words, word)
+		_, is := nextField(word.Text)
+		words, plain = append(words, word), plain || is
 	}
-	return words
+	return words, plain
 }
 
 // Plain text is ASCII without '#' and '+', with typographic dashes and quotation marks: nearly all of an English text.
@@ -330,14 +331,3 @@ func wordLength(text string) (n int) {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
-
-// hasPlainWord tells whether one of the lines "word ..." has a word of plain characters only.
-func hasPlainWord(userWords []byte) bool {
-	for line := range strings.Lines(string(userWords)) {
-		word, _, _ := strings.Cut(line, " ")
-		if _, plain := nextField(word); plain {
-			return true
-		}
-	}
-	return false
-}

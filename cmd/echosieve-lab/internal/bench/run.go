@@ -79,11 +79,8 @@ func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, r
 		BlockBits: layout.Plan().Layout.Bits,
 	})
 	registry := prometheus.NewRegistry()
-	p, err := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
+	p := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
 		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, news, index, registry)
-	if err != nil {
-		return 0, nil, err
-	}
 	start := cpuTime()
 	for batch := range slices.Chunk(records, cfg.Kafka.BatchRecords) {
 		prepared, err := p.Prepare(ctx, batch)

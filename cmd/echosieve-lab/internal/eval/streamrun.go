@@ -50,10 +50,8 @@ func judgeStream(cmd *cobra.Command, cfg config.Config, docs string, all bool) (
 	}
 	cfg.Input.Config = cfg.Input.AsJSON()
 	s := &streamEval{cfg: cfg, all: all}
-	if s.stages, err = pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: pipeline.DefaultRecordConfig(),
-		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, newIndex(cfg), nil); err != nil {
-		return nil, "", err
-	}
+	s.stages = pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: pipeline.DefaultRecordConfig(),
+		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, recipe, newIndex(cfg), nil)
 	ctx := cmd.Context()
 	s.reader = newReader(cmd, docs)
 	err = s.reader.each(ctx, docs, cfg.Input.Config, func(line []byte) error { return s.add(ctx, line) })

@@ -74,8 +74,8 @@ func newFiltering(cfg config.Config, folder string) (*filtering, error) {
 		made.LeaveOut(r.learnt.Rows)
 		service.Learnt = r.learnt
 	}
-	r.pipe, err = pipeline.New(service, made, r.index, nil)
-	return r, err
+	r.pipe = pipeline.New(service, made, r.index, nil)
+	return r, nil
 }
 
 // filter reads, decides and writes until the input ends or ctx does. Articles are read and prepared ahead,

@@ -345,9 +345,8 @@ func ofService(t *testing.T, addr, path string) string {
 	index := indexrig.New(t, redisrig.Client(t, addr), cfg.IndexConfig(made.ID()))
 	known := learnt.NewInOrder()
 	made.LeaveOut(known.Rows)
-	pipe, err := pipeline.New(pipeline.Config{Decode: cfg.Input.AsJSON(), MaxMessageBytes: cfg.Kafka.MaxMessageBytes,
+	pipe := pipeline.New(pipeline.Config{Decode: cfg.Input.AsJSON(), MaxMessageBytes: cfg.Kafka.MaxMessageBytes,
 		NoPossible: true, Learnt: known}, made, index, nil)
-	require.NoError(t, err)
 	now, n := time.Now(), int64(0)
 	var lines []byte
 	for value := range sample.Lines() {
@@ -359,9 +358,7 @@ func ofService(t *testing.T, addr, path string) string {
 		decided, err := pipe.Decide(t.Context(), batch)
 		require.NoError(t, err)
 		member := decided[0].Member()
-		lines, err = member.AppendTo(lines, r.Value)
-		require.NoError(t, err)
-		lines = append(lines, '\n')
+		lines = append(member.AppendTo(lines, r.Value), '\n')
 	}
 	return string(lines)
 }

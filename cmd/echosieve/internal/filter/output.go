@@ -104,9 +104,7 @@ func (o *outputs) write(out *pipeline.Output) error {
 		o.notUTF8++
 	}
 	member := out.Member()
-	if o.line, err = member.AppendTo(o.line[:0], object); err != nil {
-		return err
-	}
+	o.line = member.AppendTo(o.line[:0], object)
 	_, err = o.writers[out.Destination].Write(append(o.line, '\n'))
 	return err
 }
