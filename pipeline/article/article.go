@@ -27,11 +27,9 @@ type Coordinates struct {
 }
 
 // String returns "topic/partition/offset". A topic name never holds a slash, so the form is unambiguous.
-func (c Coordinates) String() string { return string(c.append(make([]byte, 0, 64))) }
-
-func (c Coordinates) append(dst []byte) []byte {
-	dst = strconv.AppendInt(append(append(dst, c.Topic...), '/'), int64(c.Partition), 10)
-	return strconv.AppendInt(append(dst, '/'), c.Offset, 10)
+func (c Coordinates) String() string {
+	text := strconv.AppendInt(append(append(make([]byte, 0, 64), c.Topic...), '/'), int64(c.Partition), 10)
+	return string(strconv.AppendInt(append(text, '/'), c.Offset, 10))
 }
 
 // ParseCoordinates reads the form that String returns.
@@ -60,7 +58,7 @@ type Ref struct {
 }
 
 // Unnamed says whether the article has no id of its own: its coordinates stand for it.
-func (r Ref) Unnamed() bool { return r.ID == string(r.append(make([]byte, 0, 64))) }
+func (r Ref) Unnamed() bool { return r.ID == r.String() }
 
 // Digest identifies a normalised text: the first 16 bytes of a SHA-256. Articles with equal digests are exact
 // copies of each other and have equal fingerprints.

@@ -83,18 +83,17 @@ func timeOf(v gjson.Result) (time.Time, bool) {
 	if text == "" || len(text) > maxTimeBytes {
 		return time.Time{}, false
 	}
-	if _, err := strconv.ParseFloat(text, 64); err == nil && (strings.Contains(text, ".") ||
+	if n, err := strconv.ParseFloat(text, 64); err == nil && (strings.Contains(text, ".") ||
 		len(text) != len("20060102") && len(text) != len("20060102150405")) {
-		return timeOfNumber(text)
+		return timeOfNumber(n)
 	}
 	return timeOfText(text)
 }
 
 // timeOfNumber reads a time since 1970. A number that is none from 1991 on counts otherwise, such as a year, digits of
 // a date, and the clocks of Windows.
-func timeOfNumber(text string) (time.Time, bool) {
-	n, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(n < 1e19) {
+func timeOfNumber(n float64) (time.Time, bool) {
+	if !(n < 1e19) {
 		return time.Time{}, false
 	}
 	for n >= 1e10 { // the year 2286 in seconds

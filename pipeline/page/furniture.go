@@ -61,7 +61,7 @@ func (s *bodyScratch) runs(is func(l *textLine) bool) iter.Seq2[int, []textLine]
 	}
 }
 
-func leaveOut(lines []textLine) {
+func unkeep(lines []textLine) {
 	for i := range lines {
 		lines[i].keep = false
 	}
@@ -73,7 +73,7 @@ func (s *bodyScratch) markRuns(clean string) {
 	for i, run := range s.runs(func(l *textLine) bool { return l.kind != proseLine }) {
 		announced := i > 0 && strings.HasSuffix(clean[:s.lines[i-1].end], ":")
 		if isFurniture(run) && !announced {
-			leaveOut(run)
+			unkeep(run)
 		}
 	}
 }
@@ -104,7 +104,7 @@ func (s *bodyScratch) markIslands() {
 	}
 	for _, island := range s.runs(isKept) {
 		if w := widthOf(island); w < limits.LongLine && w < largest {
-			leaveOut(island)
+			unkeep(island)
 		}
 	}
 }

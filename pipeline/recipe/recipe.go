@@ -248,7 +248,12 @@ func (c Config) Search() article.Search {
 	c = c.resolved()
 	s := article.Search{Rule: article.Rule{MaxDistance: c.MaxDistance}, Blocks: c.Blocks, Probes: c.Probes}
 	if c.Name == News {
-		s.Check = checkSignatures(c.Rule())
+		rule := c.Rule()
+		// A signature of an unknown version, such as one that a newer version of Echosieve has stored, holds no information,
+		// and the article is not judged to be a copy.
+		s.Check = func(distance int, later, earlier *article.Article) article.Judgement {
+			return rule.Judge(distance, evidence.CompareArticles(later, earlier))
+		}
 		if c.Anchors > 0 { // without anchors, blocks must find a part and its whole at any distance up to max_distance
 			s.LoneDistance = limits.LoneDistance
 		}
@@ -260,12 +265,4 @@ func (c Config) Search() article.Search {
 func (c Config) Rule() evidence.Rule {
 	never, _ := evidence.ParseNever(c.Never)
 	return evidence.Rule{Thresholds: c.Thresholds, Never: never}
-}
-
-// checkSignatures is the second check of the recipe news. A signature of an unknown version, such as one that
-// a newer version of Echosieve has stored, holds no information, and the article is not judged to be a copy.
-func checkSignatures(rule evidence.Rule) article.SecondCheck {
-	return func(distance int, later, earlier *article.Article) article.Judgement {
-		return rule.Judge(distance, evidence.CompareArticles(later, earlier))
-	}
 }

@@ -62,8 +62,12 @@ func stripMarkupOnce(text string) string {
 				if ended == nil {
 					ended = endTags(text, "</", '>')
 				}
-				kind = unlistedElement(name, attributes && bytes.IndexByte(raw, '=') > 0 ||
-					token != html.StartTagToken || ended[string(name)])
+				// of one's own, whose tag is more than a name between angle brackets
+				if attributes && bytes.IndexByte(raw, '=') > 0 || token != html.StartTagToken || ended[string(name)] {
+					if kind = inlineElement; bytes.IndexByte(name, '-') > 0 {
+						kind = blockElement // stands between paragraphs
+					}
+				}
 			}
 			switch kind {
 			case unknownElement:
@@ -148,18 +152,6 @@ func enclosed(s, begin, end string) int {
 		return 0
 	}
 	return len(begin) + length + len(end)
-}
-
-// unlistedElement returns the kind of an element that HTML does not have. sure says that its tag is more than
-// a name between angle brackets. Elements of one's own stand between paragraphs.
-func unlistedElement(name []byte, sure bool) element {
-	switch {
-	case !sure:
-		return unknownElement
-	case bytes.IndexByte(name, '-') > 0:
-		return blockElement
-	}
-	return inlineElement
 }
 
 // endTags returns the names, in lower case, of the end tags in a text, which begin and end so.

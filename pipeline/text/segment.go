@@ -212,10 +212,10 @@ func (s *Segmenter) CutRaw(dst []string, text string) []string {
 }
 
 // segmenters holds the segmenters of this process, by user dictionary. They are large.
-var segmenters struct {
+var segmenters = struct {
 	sync.Mutex
 	loaded map[[sha256.Size]byte]*Segmenter
-}
+}{loaded: map[[sha256.Size]byte]*Segmenter{}}
 
 // LoadSegmenter returns the process's segmenter with a user dictionary, which ReadUserWords has read. Its dictionaries
 // stay loaded for the life of the process, once for each user dictionary.
@@ -230,9 +230,6 @@ func LoadSegmenter(userWords []byte) (*Segmenter, error) {
 	cut, err := segment.New(words)
 	if err != nil {
 		return nil, err
-	}
-	if segmenters.loaded == nil {
-		segmenters.loaded = map[[sha256.Size]byte]*Segmenter{}
 	}
 	segmenters.loaded[key] = &Segmenter{cutter: cut, plain: !hasPlain}
 	return segmenters.loaded[key], nil
