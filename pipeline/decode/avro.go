@@ -123,131 +123,121 @@ var errTooLong = errors.New("the value claims more")
 // decimal. NaN and infinities are null. Dates and times are the numbers that stand for them.
 func (s *Schema) JSON(value []byte, most int) ([]byte, error) {
 	r := avroReader{in: value, out: make([]byte, 0, min(most, len(value)+len(value)/8+256)), most: most}
-	if err := r.value(s.root, 0); err != nil {
-		return nil, fmt.Errorf("%w, at byte %d of %d", err, len(value)-len(r.in), len(value))
-	}
-	if len(r.in) > 0 {
+	r.value(s.root, 0)
+	switch {
+	case r.err != nil:
+		return nil, fmt.Errorf("%w, at byte %d of %d", r.err, len(value)-len(r.in), len(value))
+	case len(r.in) > 0:
 		return nil, fmt.Errorf("%d bytes follow the value", len(r.in))
 	}
 	return r.out, nil
 }
 
-// avroReader reads a value from in and appends its JSON to out.
+// avroReader reads a value from in and appends its JSON to out. After the first error nothing more is read.
 type avroReader struct {
 	in, out []byte
 	most    int
+	err     error
 }
 
 var errCutOff = errors.New("the value is cut off")
 
-func (r *avroReader) value(n *avroType, depth int) error {
+func (r *avroReader) value(n *avroType, depth int) {
 	switch {
+	case r.err != nil:
+		return
 	case depth > maxDepth:
-		return fmt.Errorf("the value is nested deeper than %d levels", maxDepth)
+		r.err = fmt.Errorf("the value is nested deeper than %d levels", maxDepth)
+		return
 	case len(r.out) > r.most:
-		return fmt.Errorf("%w than %d bytes", errTooLong, r.most)
+		r.err = fmt.Errorf("%w than %d bytes", errTooLong, r.most)
+		return
 	}
 	switch n.kind {
 	case "null":
 		r.out = append(r.out, "null"...)
 	case "int", "long":
-		v, err := r.long()
-		r.out = strconv.AppendInt(r.out, v, 10)
-		return err
+		r.out = strconv.AppendInt(r.out, r.long(), 10)
 	case "union", "enum":
-		return r.choice(n, depth)
+		r.choice(n, depth)
 	case "array":
-		return r.blocks('[', ']', func() error { return r.value(n.of[0], depth+1) })
+		r.blocks('[', ']', func() { r.value(n.of[0], depth+1) })
 	case "map":
-		return r.blocks('{', '}', func() error {
-			key, err := r.sized()
-			r.out = append(appendString(r.out, string(key)), ':')
-			if err != nil {
-				return err
-			}
-			return r.value(n.of[0], depth+1)
+		r.blocks('{', '}', func() {
+			r.out = append(appendString(r.out, string(r.sized())), ':')
+			r.value(n.of[0], depth+1)
 		})
 	case "record", "error":
-		return r.record(n, depth)
+		r.record(n, depth)
 	default:
-		return r.scalar(n)
+		r.scalar(n)
 	}
-	return nil
 }
 
-func (r *avroReader) record(n *avroType, depth int) error {
-	for i, field := range n.of {
+func (r *avroReader) record(n *avroType, depth int) {
+	for i := 0; i < len(n.of) && r.err == nil; i++ {
 		r.out = append(r.out, n.labels[i]...)
-		if err := r.value(field, depth+1); err != nil {
-			return err
-		}
+		r.value(n.of[i], depth+1)
 	}
 	if len(n.of) == 0 {
 		r.out = append(r.out, '{')
 	}
 	r.out = append(r.out, '}')
-	return nil
 }
 
 // choice reads the branch of a union or the symbol of an enum, which a number names.
-func (r *avroReader) choice(n *avroType, depth int) error {
-	i, err := r.long()
-	switch {
-	case err != nil:
-		return err
+func (r *avroReader) choice(n *avroType, depth int) {
+	switch i := r.long(); {
+	case r.err != nil:
 	case n.kind == "enum" && i >= 0 && i < int64(len(n.labels)):
 		r.out = append(r.out, n.labels[i]...)
-		return nil
 	case n.kind == "union" && i >= 0 && i < int64(len(n.of)):
-		return r.value(n.of[i], depth+1)
+		r.value(n.of[i], depth+1)
+	default:
+		r.err = fmt.Errorf("the value names number %d of the %s", i, n.kind)
 	}
-	return fmt.Errorf("the value names number %d of the %s", i, n.kind)
 }
 
 // blocks reads the items of an array or a map. They come in blocks with a count before each. A negative count
 // has the block's length behind it. A block of 0 items is the end.
-func (r *avroReader) blocks(begin, end byte, item func() error) error {
+func (r *avroReader) blocks(begin, end byte, item func()) {
 	before := begin
-	for {
-		count, err := r.long()
-		if err == nil && count < 0 {
+	for r.err == nil {
+		count := r.long()
+		if count < 0 {
 			count = -count
-			_, err = r.long()
+			r.long()
 		}
 		switch {
-		case err != nil:
-			return err
+		case r.err != nil:
 		case count < 0:
-			return errors.New("the value has a block with an impossible count")
+			r.err = errors.New("the value has a block with an impossible count")
 		case count == 0 && before == begin:
 			r.out = append(r.out, begin, end)
-			return nil
+			return
 		case count == 0:
 			r.out = append(r.out, end)
-			return nil
+			return
 		}
-		for range count {
+		for ; count > 0 && r.err == nil; count-- {
 			r.out = append(r.out, before)
 			before = ','
-			if err := item(); err != nil {
-				return err
-			}
+			item()
 		}
 	}
 }
 
 // scalar reads what has neither parts nor branches.
-func (r *avroReader) scalar(n *avroType) (err error) {
+func (r *avroReader) scalar(n *avroType) {
 	var b []byte
 	if n.size >= 0 {
-		b, err = r.bytes(int64(n.size))
+		b = r.bytes(int64(n.size))
 	} else {
-		b, err = r.sized()
+		b = r.sized()
 	}
 	const longestDecimal = 64 // bytes; making digits of more takes longer than their number
 	switch {
-	case err != nil:
-		return err
+	case r.err != nil:
 	case n.kind == "boolean":
 		r.out = strconv.AppendBool(r.out, b[0] != 0)
 	case n.kind == "float":
@@ -259,7 +249,6 @@ func (r *avroReader) scalar(n *avroType) (err error) {
 	default:
 		r.out = appendString(r.out, string(b))
 	}
-	return nil
 }
 
 func (r *avroReader) float(v float64, bits int) {
@@ -270,31 +259,27 @@ func (r *avroReader) float(v float64, bits int) {
 	r.out = strconv.AppendFloat(r.out, v, 'g', -1, bits)
 }
 
-func (r *avroReader) long() (int64, error) {
+func (r *avroReader) long() int64 {
 	v, n := binary.Varint(r.in)
 	if n <= 0 {
-		return 0, errCutOff
+		r.err = errCutOff
+		return 0
 	}
 	r.in = r.in[n:]
-	return v, nil
+	return v
 }
 
 // sized reads bytes with their number before them.
-func (r *avroReader) sized() ([]byte, error) {
-	n, err := r.long()
-	if err != nil {
-		return nil, err
-	}
-	return r.bytes(n)
-}
+func (r *avroReader) sized() []byte { return r.bytes(r.long()) }
 
-func (r *avroReader) bytes(n int64) ([]byte, error) {
+func (r *avroReader) bytes(n int64) []byte {
 	if n < 0 || n > int64(len(r.in)) {
-		return nil, errCutOff
+		r.err = errCutOff
+		return nil
 	}
 	b := r.in[:n]
 	r.in = r.in[n:]
-	return b, nil
+	return b
 }
 
 // appendString appends s in quotes. Bytes that are no UTF-8 stay as they are.

@@ -64,12 +64,13 @@ func (p *plain) release() {
 }
 
 // open decompresses a value. It waits until room holds the memory of all that becomes of the value: weigh tells how
-// much that is, by the size of the decompressed value. The caller releases the value. The error is that of ctx.
+// much that is, by the size of the decompressed value. The caller releases the value. The error is a
+// *record.RejectError, or that of ctx.
 func (c *Config) open(ctx context.Context, value []byte, room *share, weigh func(n int) int) (p plain,
-	reject *record.RejectError, err error) {
+	err error) {
 	codec, limit := c.compressionOf(value), c.maxBytes()
 	if codec == CompressionNone {
-		return plain{bytes: value}, nil, room.take(ctx, weigh(len(value)))
+		return plain{bytes: value}, room.take(ctx, weigh(len(value)))
 	}
 	var bad error
 	for _, size := range []int{claimedBytes(codec, value, limit), limit} { // a claim may be too small
@@ -77,12 +78,12 @@ func (c *Config) open(ctx context.Context, value []byte, room *share, weigh func
 			p.begin, _ = beginnings.Get().(*[startBytes]byte)
 			p.bytes, bad = decompress(codec, value, p.begin[:0:min(startBytes, limit+1)])
 		} else if err := room.take(ctx, weigh(size)); err != nil {
-			return p, nil, err
+			return p, err
 		} else {
 			p.bytes, bad = decompress(codec, value, make([]byte, 0, size+1))
 		}
 		if bad == nil && p.begin != nil {
-			return p, nil, room.take(ctx, weigh(len(p.bytes)))
+			return p, room.take(ctx, weigh(len(p.bytes)))
 		}
 		room.keep(weigh(len(p.bytes)))
 		if !errors.Is(bad, errLonger) {
@@ -93,12 +94,12 @@ func (c *Config) open(ctx context.Context, value []byte, room *share, weigh func
 	}
 	switch {
 	case errors.Is(bad, errLonger):
-		reject = record.Reject(record.TooLarge,
+		return p, record.Reject(record.TooLarge,
 			"decompressed with %s, the value has more than %d bytes (kafka.max_message_bytes)", codec, limit)
 	case bad != nil:
-		reject = record.Reject(record.NotJSON, "the value begins like %s and cannot be decompressed: %v", codec, bad)
+		return p, record.Reject(record.NotJSON, "the value begins like %s and cannot be decompressed: %v", codec, bad)
 	}
-	return p, reject, nil
+	return p, nil
 }
 
 // claimedBytes is the size, limit at most, that a value is said to have without its compression; 0 if nothing is said.

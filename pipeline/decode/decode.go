@@ -71,80 +71,78 @@ const schemaTimeout = 10 * time.Second
 func (d *Decoder) With(
 	ctx context.Context, r *record.Record, fn func(article.Content, *record.RejectError),
 ) error {
-	room := &share{memory: d.Memory}
+	room, content := share{memory: d.Memory}, article.Content{ID: r.String()}
 	defer func() { room.keep(0) }()
-	content, reject, err := d.decode(ctx, r, room)
-	if err == nil {
+	err := d.decode(ctx, r, &room, &content)
+	if reject, rejected := errors.AsType[*record.RejectError](err); err == nil || rejected {
 		fn(content, reject)
+		return nil
 	}
-	if pending := (*Pending)(nil); errors.As(err, &pending) {
+	if pending, ok := errors.AsType[*Pending](err); ok {
 		pending.Record = r.String()
 	}
 	return err
 }
 
-// decode finds the article. room then holds the memory that the article takes.
-func (d *Decoder) decode(ctx context.Context, r *record.Record, room *share) (article.Content, *record.RejectError,
-	error) {
-	content := article.Content{ID: r.String()}
+// decode finds the article. room then holds the memory that the article takes. The error is a *record.RejectError, or
+// that of With.
+func (d *Decoder) decode(ctx context.Context, r *record.Record, room *share, content *article.Content) error {
 	if d.Format == FormatAvro {
 		return d.decodeAvro(ctx, r, room, content)
 	}
-	p, reject, err := d.open(ctx, r.Value, room, func(n int) int { return n })
+	p, err := d.open(ctx, r.Value, room, func(n int) int { return n })
 	defer p.release()
-	if err != nil || reject != nil {
-		return content, reject, err
+	if err != nil {
+		return err
 	}
-	value, _, reject := d.unframe(r, p.bytes)
-	if reject == nil {
-		reject = d.find(r, value, &content)
+	value, _, err := d.unframe(r, p.bytes)
+	if err != nil {
+		return err
 	}
-	return content, reject, nil
+	return d.find(r, value, content)
 }
 
 // decodeAvro is decode for Avro values. The JSON of most is hardly longer than the value. A value whose JSON is much
 // longer is read again with more memory: waiting for that much each time would keep other articles waiting.
-func (d *Decoder) decodeAvro(
-	ctx context.Context, r *record.Record, room *share, content article.Content,
-) (article.Content, *record.RejectError, error) {
-	schema, reject, err := d.schemaOf(ctx, r)
-	if err != nil || reject != nil {
-		return content, reject, err
+func (d *Decoder) decodeAvro(ctx context.Context, r *record.Record, room *share, content *article.Content) error {
+	schema, err := d.schemaOf(ctx, r)
+	if err != nil {
+		return err
 	}
-	tooLong, reject, err := d.findAvro(ctx, r, room, schema, startBytes, &content)
-	if tooLong {
-		_, reject, err = d.findAvro(ctx, r, room, schema, startBytes+d.maxBytes(), &content)
+	err = d.findAvro(ctx, r, room, schema, startBytes, content)
+	if errors.Is(err, errTooLong) {
+		err = d.findAvro(ctx, r, room, schema, startBytes+d.maxBytes(), content)
 	}
-	return content, reject, err
+	return err
 }
 
 // findAvro finds the article in an Avro value, whose JSON has at most twice its size and more bytes. If the JSON is
-// longer and may be, tooLong is set, and room holds nothing.
+// longer and may be, the error is errTooLong, and room holds nothing.
 func (d *Decoder) findAvro(
 	ctx context.Context, r *record.Record, room *share, schema *Schema, more int, content *article.Content,
-) (tooLong bool, reject *record.RejectError, err error) {
-	p, reject, err := d.open(ctx, r.Value, room, func(n int) int { return 3*n + more - startBytes })
+) error {
+	p, err := d.open(ctx, r.Value, room, func(n int) int { return 3*n + more - startBytes })
 	defer p.release()
-	if err != nil || reject != nil {
-		return false, reject, err
+	if err != nil {
+		return err
 	}
-	value, id, reject := d.unframe(r, p.bytes)
-	if reject != nil {
-		return false, reject, nil
+	value, id, err := d.unframe(r, p.bytes)
+	if err != nil {
+		return err
 	}
-	asJSON, bad := schema.JSON(value, 2*len(value)+more)
+	asJSON, err := schema.JSON(value, 2*len(value)+more)
 	switch {
-	case errors.Is(bad, errTooLong) && more == startBytes:
+	case errors.Is(err, errTooLong) && more == startBytes:
 		room.keep(0)
-		return true, nil, nil
-	case bad != nil:
-		return false, record.Reject(record.NotAvro, "%v; its schema is %s", bad, cmp.Or(id, "that of schema_file")), nil
+		return err
+	case err != nil:
+		return record.Reject(record.NotAvro, "%v; its schema is %s", err, cmp.Or(id, "that of schema_file"))
 	}
-	return false, d.find(r, asJSON, content), nil
+	return d.find(r, asJSON, content)
 }
 
 // find finds the article in a value without compression and framing. It keeps no reference to the value.
-func (d *Decoder) find(r *record.Record, value []byte, content *article.Content) *record.RejectError {
+func (d *Decoder) find(r *record.Record, value []byte, content *article.Content) error {
 	if d.Format == FormatText || d.Format == FormatHTML {
 		if reject := notUTF8(value); reject != nil {
 			return reject

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -27,9 +26,7 @@ const headerSchemaID = "__value_schema_id"
 
 // unframe returns a value without its framing, and the id of the schema, if the framing has one. It shares the memory
 // of the value.
-func (c *Config) unframe(r *record.Record, value []byte) (
-	rest []byte, schema string, reject *record.RejectError,
-) {
+func (c *Config) unframe(r *record.Record, value []byte) (rest []byte, schema string, err error) {
 	if c.Framing != FramingConfluent {
 		return value, "", nil
 	}
@@ -79,33 +76,29 @@ func schemaID(b []byte) (id string, rest []byte) {
 
 // schemaOf returns the schema of a record's value. It waits for the server of schemas, so it is asked before the value
 // takes memory.
-func (c *Config) schemaOf(ctx context.Context, r *record.Record) (*Schema, *record.RejectError, error) {
+func (c *Config) schemaOf(ctx context.Context, r *record.Record) (*Schema, error) {
 	begin := r.Value
 	if c.compressionOf(begin) != CompressionNone {
 		room := share{memory: c.Memory}
-		p, reject, err := c.open(ctx, r.Value, &room, func(n int) int { return n })
+		p, err := c.open(ctx, r.Value, &room, func(n int) int { return n })
 		begin = bytes.Clone(p.bytes[:min(len(p.bytes), longestFraming)])
 		p.release()
 		room.keep(0)
-		if err != nil || reject != nil {
-			return nil, reject, err
+		if err != nil {
+			return nil, err
 		}
 	}
-	_, id, reject := c.unframe(r, begin)
-	if reject != nil {
-		return nil, reject, nil
+	_, id, err := c.unframe(r, begin)
+	if err != nil {
+		return nil, err
 	}
 	if n, err := strconv.ParseUint(id, 10, 64); err == nil && n > math.MaxInt32 {
-		return nil, record.Reject(record.NoSchema, "%d can be no number of a schema", n), nil
+		return nil, record.Reject(record.NoSchema, "%d can be no number of a schema", n)
 	}
 	if c.Schemas == nil {
-		return nil, record.Reject(record.NoSchema, "the program was given no schemas"), nil
+		return nil, record.Reject(record.NoSchema, "the program was given no schemas")
 	}
-	schema, err := c.Schemas.Schema(ctx, id)
-	if reject := (*record.RejectError)(nil); errors.As(err, &reject) {
-		return nil, reject, nil
-	}
-	return schema, nil, err
+	return c.Schemas.Schema(ctx, id)
 }
 
 // AsJSON returns the settings for an article that is not in a record of the input topic, but in a file or a request:

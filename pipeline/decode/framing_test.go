@@ -3,6 +3,7 @@ package decode
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"reflect"
 	"strings"
@@ -177,11 +178,12 @@ func FuzzUnwrap(f *testing.F) {
 			cfg.Framing = framing
 			cfg.Memory = NewMemory(defaultMaxBytes)
 			room := share{memory: cfg.Memory}
-			got, reject, err := cfg.open(t.Context(), value, &room, func(n int) int { return n })
-			if err != nil || reject == nil && len(got.bytes) > max(defaultMaxBytes, len(value)) {
+			got, err := cfg.open(t.Context(), value, &room, func(n int) int { return n })
+			_, rejected := errors.AsType[*record.RejectError](err)
+			if err != nil && !rejected || !rejected && len(got.bytes) > max(defaultMaxBytes, len(value)) {
 				t.Fatalf("%d bytes of %d: %v", len(got.bytes), len(value), err)
 			}
-			if reject == nil && room.held != min(int64(len(got.bytes)), defaultMaxBytes) {
+			if !rejected && room.held != min(int64(len(got.bytes)), defaultMaxBytes) {
 				t.Fatalf("%d bytes are held for %d", room.held, len(got.bytes))
 			}
 		}

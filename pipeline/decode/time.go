@@ -243,10 +243,8 @@ func isUTC(at time.Time) bool {
 type TimeFields []string
 
 // DefaultTimes are the names that crawlers and feeds use.
-var DefaultTimes = TimeFields{
-	"ts", "time", "timestamp", "published_at", "publishedAt", "published", "publish_time", "publish_date",
-	"date_publish", "publishing_date", "pubDate", "pub_date", "datePublished", "date", "created_at", "fetched_at",
-}
+var DefaultTimes = TimeFields(slices.Concat([]string{"ts", "time", "timestamp"}, DefaultConfig().Fields.Published,
+	[]string{"created_at", "fetched_at"}))
 
 // Find returns the time of an article, a JSON object; without one the first text that cannot be read as a time. Of
 // another value it may be any time.

@@ -35,24 +35,36 @@ func unquote(text string) string {
 // readOctets returns the character each of whose bytes in UTF-8 is written as s begins, and two hexadecimal digits, and
 // the length of all that; 0 if there is none.
 func readOctets(s string) (r rune, length int) {
-	var octets [utf8.UTFMax]byte
-	for n := range octets {
-		if len(s) < length+3 || s[length] != s[0] {
+	return readUTF8(s, func(rest string) (octet byte, length int) {
+		if len(rest) < 3 || rest[0] != s[0] {
 			return 0, 0
 		}
-		octet, err := strconv.ParseUint(s[length+1:length+3], 16, 8)
+		n, err := strconv.ParseUint(rest[1:3], 16, 8)
 		if err != nil {
 			return 0, 0
 		}
-		octets[n] = byte(octet)
-		length += 3
-		if !utf8.FullRune(octets[:n+1]) {
-			continue
-		}
-		if r, n = utf8.DecodeRune(octets[:n+1]); r == utf8.RuneError && n <= 1 {
+		return byte(n), 3
+	})
+}
+
+// readUTF8 returns the character at the beginning of s, and the length of what it was read from; 0 if there is none. read
+// returns a byte of the character in UTF-8, and the length of what stands for it at the beginning of what it gets; 0 if
+// there is none.
+func readUTF8(s string, read func(rest string) (octet byte, length int)) (r rune, length int) {
+	var octets [utf8.UTFMax]byte
+	for n := range octets {
+		octet, size := read(s[length:])
+		if size == 0 {
 			return 0, 0
 		}
-		return r, length
+		octets[n] = octet
+		length += size
+		if utf8.FullRune(octets[:n+1]) {
+			if r, n = utf8.DecodeRune(octets[:n+1]); r == utf8.RuneError && n <= 1 {
+				return 0, 0
+			}
+			return r, length
+		}
 	}
 	return 0, 0
 }
@@ -156,32 +168,24 @@ func readMojibake(s string) (r rune, length int) {
 	if len(s) < 3 || s[2] < utf8.RuneSelf {
 		return 0, 0 // most letters with an accent
 	}
-	var misread [utf8.UTFMax]byte
 	lost := false
-	for n := range misread {
-		c, size := utf8.DecodeRuneInString(s[length:])
-		length += size
-		octet, known := byte(c), c <= 0xff
-		switch {
-		case known:
-		case c == utf8.RuneError && size > 1:
-			octet, lost = 0x90, true // one of the five that have none
-		default:
-			if octet, known = charmap.Windows1252.EncodeRune(c); !known {
-				return 0, 0
-			}
+	r, length = readUTF8(s, func(rest string) (octet byte, length int) {
+		c, size := utf8.DecodeRuneInString(rest)
+		if c <= 0xff {
+			return byte(c), size
 		}
-		misread[n] = octet
-		if utf8.FullRune(misread[:n+1]) {
-			r, size = utf8.DecodeRune(misread[:n+1])
-			switch {
-			case size == 1: // not UTF-8
-				return 0, 0
-			case lost:
-				r = utf8.RuneError
-			}
-			return r, length
+		if c == utf8.RuneError && size > 1 {
+			lost = true
+			return 0x90, size // one of the five that have none
 		}
+		octet, known := charmap.Windows1252.EncodeRune(c)
+		if !known {
+			return 0, 0
+		}
+		return octet, size
+	})
+	if lost && length > 0 {
+		r = utf8.RuneError
 	}
-	return 0, 0
+	return r, length
 }
