@@ -87,7 +87,7 @@ func (p Policy) Destination(j Judgement) Destination {
 	case Contained:
 		return destination(p.Contained)
 	case Extends:
-		if j.added() <= NewShare(p.ExtendsShare) {
+		if added := 100 - j.Contained; added <= NewShare(p.ExtendsShare) {
 			return ToDuplicate
 		}
 		return destination(p.Extends)

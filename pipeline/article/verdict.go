@@ -173,9 +173,6 @@ type Likeness struct {
 	Contains   Share // of the original's word pairs, those that this article has
 }
 
-// added is the share of this article that the original does not have.
-func (l Likeness) added() Share { return 100 - l.Contained }
-
 // SameText is the likeness of articles with equal digests.
 var SameText = Likeness{Relation: Equal, Similarity: 100, Contained: 100, Contains: 100}
 

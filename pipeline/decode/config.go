@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -25,6 +26,9 @@ type Config struct {
 
 // defaultMaxBytes is Config.MaxBytes in programs that set none.
 const defaultMaxBytes = 1 << 20
+
+// maxBytes is the size of the largest decompressed value.
+func (c *Config) maxBytes() int { return cmp.Or(c.MaxBytes, defaultMaxBytes) }
 
 // Fields lists, for each field of an article, the dotted paths to try in a JSON value, in their order.
 //
@@ -58,6 +62,12 @@ const (
 	FormatAvro = "avro"
 	FormatText = "text"
 	FormatHTML = "html"
+)
+
+// The values of Config.Framing.
+const (
+	FramingNone      = "none"
+	FramingConfluent = "confluent"
 )
 
 // DefaultConfig reads JSON with the field names that most crawlers use.

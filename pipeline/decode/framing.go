@@ -2,7 +2,6 @@ package decode
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/hex"
@@ -12,12 +11,6 @@ import (
 	"strconv"
 
 	"echosieve/pipeline/record"
-)
-
-// The values of Config.Framing.
-const (
-	FramingNone      = "none"
-	FramingConfluent = "confluent"
 )
 
 // headerSchemaID is the record header in which Confluent's serializers can put the schema's id, instead of bytes before
@@ -50,9 +43,6 @@ func (c *Config) unframe(r *record.Record, value []byte) (rest []byte, schema st
 		"the value has no schema registry framing (a zero byte and four bytes of the schema's id) and the record no "+
 			"header %s: %s; set input.framing to none if producers use no registry", headerSchemaID, excerpt(value))
 }
-
-// maxBytes is the size of the largest decompressed value.
-func (c *Config) maxBytes() int { return cmp.Or(c.MaxBytes, defaultMaxBytes) }
 
 // longestFraming is the length of the longer form of a framing, in bytes.
 const longestFraming = 17

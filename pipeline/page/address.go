@@ -56,7 +56,7 @@ func appendWithoutAddresses(dst []byte, clean string) []byte {
 			label = false
 			i += reference(clean[i+1:])
 		case c == ':' && strings.HasPrefix(clean[i:], "://"), c == '.' && bytes.HasSuffix(dst, []byte("www")):
-			dst = withoutScheme(dst)
+			dst = bytes.TrimRight(dst, "abcdefghijklmnopqrstuvwxyz") // the scheme, or www
 			i += addressLength(clean[i:])
 			continue
 		}
@@ -105,17 +105,14 @@ func target(s string) int {
 // reference returns the length of the number of a reference at the beginning of s, with its brackets, such as
 // [12]. It is 0 if there is none.
 func reference(s string) int {
-	if s == "" || s[0] != '[' {
+	if !strings.HasPrefix(s, "[") {
 		return 0
 	}
-	end := 1
-	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
-		end++
-	}
-	if end == len(s) || s[end] != ']' {
+	rest := strings.TrimLeft(s[1:], "0123456789")
+	if !strings.HasPrefix(rest, "]") {
 		return 0
 	}
-	return end + 1
+	return len(s) - len(rest) + 1
 }
 
 // definition returns the length of what follows the label of a reference at the beginning of a line, such as
@@ -130,15 +127,6 @@ func definition(s string) int {
 		return 0
 	}
 	return len(line)
-}
-
-// withoutScheme returns a text without the letters that end it.
-func withoutScheme(text []byte) []byte {
-	end := len(text)
-	for end > 0 && text[end-1] >= 'a' && text[end-1] <= 'z' {
-		end--
-	}
-	return text[:end]
 }
 
 // addressLength returns the length of an address up to white space, a quotation mark, a bracket that it does
@@ -158,8 +146,5 @@ func addressLength(s string) int {
 		}
 		end++
 	}
-	for end > 1 && strings.IndexByte(".,;:!?'*_", s[end-1]) >= 0 {
-		end--
-	}
-	return end
+	return 1 + len(strings.TrimRight(s[1:end], ".,;:!?'*_"))
 }

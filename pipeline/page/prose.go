@@ -93,7 +93,8 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 	if hidden || isBlock {
 		own.add(p.close())
 	}
-	if isHeading(n) {
+	switch n.DataAtom {
+	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		p.work += headingWork * (p.title + p.bytes - bytes)
 	}
 	if (notice == windowNotice || notice == unseenPart) && own.prose >= max(1, p.inWindow) {
@@ -139,14 +140,6 @@ func (p *prose) cutAttributes(n *html.Node) {
 			p.title = max(p.title, len(text.Data))
 		}
 	}
-}
-
-func isHeading(n *html.Node) bool {
-	switch n.DataAtom {
-	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
-		return true
-	}
-	return false
 }
 
 func (p *prose) addText(text string, link bool) {

@@ -85,9 +85,6 @@ func (s *Segmenter) Cut(dst []string, clean string, full Spill) []string {
 		}
 		i, done = end, end
 	}
-	if done == 0 {
-		return s.cut(dst, clean, full)
-	}
 	return s.cut(dst, clean[done:], full)
 }
 
