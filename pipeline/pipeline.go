@@ -235,14 +235,11 @@ func (p *Pipeline) fingerprint(r *record.Record, content article.Content, reject
 
 // Article returns the article that Prepare made of Records[i]. Both results are nil if the record is a tombstone.
 func (b *Batch) Article(i int) (*article.Article, *record.RejectError) {
-	switch one := &b.prepared[i]; {
-	case one.reject != nil:
+	one := &b.prepared[i]
+	if one.reject != nil || one.tombstone {
 		return nil, one.reject
-	case one.tombstone:
-		return nil, nil
-	default:
-		return &one.article, nil
 	}
+	return &one.article, nil
 }
 
 // Decide claims the articles and returns the outputs in the records' order. Skipped tombstones have no

@@ -90,9 +90,7 @@ func DefaultConfig() Config {
 
 // Validate returns an error that names the first wrong setting and its allowed values.
 func (c Config) Validate() error {
-	switch c.Format {
-	case FormatJSON, FormatAvro, FormatText, FormatHTML:
-	default:
+	if !slices.Contains([]string{FormatJSON, FormatAvro, FormatText, FormatHTML}, c.Format) {
 		return fmt.Errorf("format: %q is not one of json, avro, text, html", c.Format)
 	}
 	if _, known := envelopes[c.Preset]; !known && c.Preset != "" {

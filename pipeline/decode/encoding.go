@@ -53,9 +53,8 @@ func notJSON(value []byte) *record.RejectError {
 	if deeperThan(value, maxDepth) {
 		return record.Reject(record.NotJSON, notObject+"it is nested deeper than %d levels", maxDepth)
 	}
-	var syntax *json.SyntaxError
 	var whole json.RawMessage
-	if err := json.Unmarshal(value, &whole); errors.As(err, &syntax) {
+	if syntax, is := errors.AsType[*json.SyntaxError](json.Unmarshal(value, &whole)); is {
 		if at := int(syntax.Offset) - 1; at >= 0 && at < len(value) &&
 			syntax.Error() != "unexpected end of JSON input" {
 			remedy := ""

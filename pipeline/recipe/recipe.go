@@ -154,7 +154,6 @@ type Recipe struct {
 	config    Config
 	id        string
 	segmenter *text.Segmenter
-	terms     *text.Terms
 	classic   *classic.Extractor // nil in the recipe news
 	scratch   sync.Pool          // of *scratch
 	// rows are the sentences that publishers repeat, nil if nothing is learnt.
@@ -189,7 +188,7 @@ func Load(config Config) (*Recipe, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load recipe: %w", err)
 	}
-	r := &Recipe{config: config, id: id, segmenter: words, terms: terms, never: config.Rule().Never}
+	r := &Recipe{config: config, id: id, segmenter: words, never: config.Rule().Never}
 	if config.Name != News {
 		if r.classic, err = classic.New(config.Name, words.CutRaw); err != nil {
 			return nil, fmt.Errorf("load recipe: %w", err)
@@ -206,10 +205,9 @@ func Load(config Config) (*Recipe, error) {
 // is learnt it hashes the format only: each sentence says from which record timestamp it counts.
 func recipeID(config Config, userWords, stopWords []byte, numbers []float64, format string) (string, error) {
 	h := sha256.New()
-	h.Write(fmt.Appendf(nil, "%v %s\n", numbers, format))
-	h.Write(fmt.Appendf(nil, "%d %d %v %s %d %d %d %q\n", config.MaxDistance, config.Blocks, config.Thresholds,
-		config.HTML,
-		len(userWords), len(stopWords), learnt.Format, slices.Sorted(slices.Values(config.Carriers))))
+	fmt.Fprintf(h, "%v %s\n", numbers, format)
+	fmt.Fprintf(h, "%d %d %v %s %d %d %d %q\n", config.MaxDistance, config.Blocks, config.Thresholds, config.HTML,
+		len(userWords), len(stopWords), learnt.Format, slices.Sorted(slices.Values(config.Carriers)))
 	if !config.Learn {
 		h.Write([]byte("whole\n"))
 	}
@@ -221,7 +219,7 @@ func recipeID(config Config, userWords, stopWords []byte, numbers []float64, for
 		if err != nil {
 			return "", err
 		}
-		h.Write(fmt.Appendf(nil, "%s %d\n", name, len(data)))
+		fmt.Fprintf(h, "%s %d\n", name, len(data))
 		h.Write(data)
 	}
 	version := newsVersion

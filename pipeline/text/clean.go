@@ -211,11 +211,8 @@ func (s *spelling) add(r rune) {
 
 // asciiFold maps ASCII characters to lower case, white space to ' ' or '\n', and other control characters to 0.
 var asciiFold = func() (table [utf8.RuneSelf]byte) {
-	for c := byte(' '); c < 0x7f; c++ {
-		table[c] = c
-	}
-	for c := byte('A'); c <= 'Z'; c++ {
-		table[c] = c + 'a' - 'A'
+	for c := ' '; c < 0x7f; c++ {
+		table[c] = byte(unicode.ToLower(c))
 	}
 	table['\t'], table['\n'], table['\v'], table['\f'], table['\r'] = ' ', '\n', '\n', '\n', '\n'
 	return table

@@ -235,9 +235,8 @@ func LoadSegmenter(userWords []byte) (*Segmenter, error) {
 // segmentWords reads the lines that ReadUserWords makes. plain says that one of the words has plain characters only.
 func segmentWords(userWords []byte) (words []segment.Word, plain bool) {
 	for line := range strings.Lines(string(userWords)) {
-		word := segment.Word{}
 		fields := strings.Fields(line)
-		word.Text = fields[0]
+		word := segment.Word{Text: fields[0]}
 		if len(fields) == 3 {
 			word.Frequency, _ = strconv.Atoi(fields[1]) // ReadUserWords has checked it
 		}
