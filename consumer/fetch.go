@@ -58,19 +58,15 @@ func (f *fetcher) run(ctx context.Context, offset int64) {
 		if errors.Is(err, kafka.OffsetOutOfRange) {
 			next, err = f.reset(ctx, offset)
 		}
-		if ctx.Err() != nil {
+		switch {
+		case ctx.Err() != nil:
 			return
-		}
-		if errors.Is(err, wire.ErrLate) {
+		case errors.Is(err, wire.ErrLate):
 			continue // the broker works: its response waited below our memory limit for too long
-		}
-		if err != nil {
-			f.reporter.Failed(broker.OpFetch, subject, fmt.Errorf("consumer: fetch %s at offset %d: %w", subject,
-				offset, err))
-			if retry.Wait(ctx) != nil {
-				return
-			}
-		} else {
+		case err != nil:
+			f.reporter.Failed(broker.OpFetch, subject, fmt.Errorf("consumer: fetch %s at offset %d: %w", subject, offset, err))
+			_ = retry.Wait(ctx)
+		default:
 			f.reporter.OK(broker.OpFetch, subject)
 			retry.Reset()
 			f.short = time.Time{}
@@ -151,7 +147,7 @@ func (f *fetcher) handOn(ctx context.Context, records *wire.Reader, offset int64
 // wait for its decompressor, or a record is damaged. The last record may exceed batchBytes, by at most
 // MaxMessageBytes: longer records come without their value.
 func (f *fetcher) readBatch(records *wire.Reader) (b *batch, size int, err error) {
-	b = &batch{}
+	b = newBatch()
 	for len(b.records) < f.batchRecords && size < f.batchBytes {
 		rec, ok, bad := records.Next()
 		if bad != nil || !ok {
@@ -196,7 +192,7 @@ func (f *fetcher) reset(ctx context.Context, offset int64) (int64, error) {
 	if first <= offset && offset <= last {
 		return offset, kafka.OffsetOutOfRange // the leader has changed meanwhile: fetch again
 	}
-	if f.input.wasRecreated(ctx) {
+	if now, err := f.cluster.Topic(ctx, f.Topic); err == nil && f.input.differs(now.ID) {
 		return offset, errRecreated
 	}
 	if offset > last {
@@ -207,7 +203,9 @@ func (f *fetcher) reset(ctx context.Context, offset int64) (int64, error) {
 			return offset, errShort
 		}
 	}
-	if err := f.send(ctx, &batch{next: first}); err != nil {
+	b := newBatch()
+	b.next = first
+	if err := f.send(ctx, b); err != nil {
 		return offset, err
 	}
 	lost := max(first-offset, 0)

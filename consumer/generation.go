@@ -125,8 +125,7 @@ func (g *groupGeneration) serve(ctx, work context.Context, at startPosition) {
 func (g *groupGeneration) open(ctx context.Context, at startPosition) (*servedPartition, error) {
 	g.drop(at)
 	owner, err := g.delivery.Own(ctx, delivery.Input{
-		TopicPartition: at.TopicPartition, TopicID: g.ids[at.Topic], Committed: at.offset,
-		Commit: func(ctx context.Context, c broker.Commit) error { return g.store(ctx, c) },
+		TopicPartition: at.TopicPartition, TopicID: g.ids[at.Topic], Committed: at.offset, Store: g.store,
 	})
 	if err != nil {
 		return nil, err

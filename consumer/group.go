@@ -153,18 +153,13 @@ func (g *groupMember) leaveAs(ctx context.Context, member string) {
 // begun with the end of the membership: a member that is joining waits for the other members, a broker that hangs
 // answers nothing, and the process must not wait for them when it stops.
 func (g *groupMember) waitUntilLeft(left <-chan struct{}) {
-	timer := time.NewTimer(g.cfg.DrainTimeout)
-	defer timer.Stop()
 	select {
 	case <-left:
-	case <-timer.C:
+	case <-time.After(g.cfg.DrainTimeout):
 		g.log.Warn("could not leave the group in time, its other members will notice after the session timeout",
 			"group", g.cfg.Group)
 	}
 }
-
-// heartbeatInterval is a second, or less for short sessions: ten heartbeats in a session, so that a few may be late.
-func heartbeatInterval(session time.Duration) time.Duration { return min(time.Second, session/10) }
 
 func (g *groupMember) config() kafka.ConsumerGroupConfig {
 	return kafka.ConsumerGroupConfig{
@@ -173,7 +168,7 @@ func (g *groupMember) config() kafka.ConsumerGroupConfig {
 		Dialer:            g.cluster.Dialer,
 		Topics:            g.cfg.Topics.Inputs,
 		GroupBalancers:    []kafka.GroupBalancer{balancer{assigned: &g.assigned, topics: g.cfg.Topics.Inputs}},
-		HeartbeatInterval: heartbeatInterval(g.cfg.SessionTimeout),
+		HeartbeatInterval: min(time.Second, g.cfg.SessionTimeout/10), // ten in a session, so that a few may be late
 		SessionTimeout:    g.cfg.SessionTimeout,
 		// members drain and commit before they join again: DrainTimeout is at most half of it
 		RebalanceTimeout: g.cfg.SessionTimeout,

@@ -172,7 +172,7 @@ func (p *servedPartition) finishBatch(ctx context.Context, b *batch) error {
 		defer p.turn.Unlock()
 	}
 	if b.prepared != nil {
-		b.prepared.Traceparent = b.traceparent()
+		b.prepared.Traceparent = telemetry.Traceparent(b.span)
 		b.prepared.Limits = p.delivery.Limits()
 		claim, span := telemetry.Start(b.traced(ctx), "claim")
 		outputs, err := p.handler.Decide(claim, b.prepared)

@@ -266,8 +266,8 @@ func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Ow
 	nobody := &kafka.Generation{GroupID: cfg.Group, ID: -1}
 	owner, err := d.Own(t.Context(), delivery.Input{
 		TopicPartition: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}, Committed: -1,
-		Commit: func(ctx context.Context, commit broker.Commit) error {
-			return c.Group(cfg.Group).Commit(ctx, nobody, nil, commit)
+		Store: func(ctx context.Context, commit ...broker.Commit) error {
+			return c.Group(cfg.Group).Commit(ctx, nobody, nil, commit...)
 		},
 	})
 	require.NoError(t, err)

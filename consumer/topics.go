@@ -27,7 +27,7 @@ type inputs struct {
 func newInputs(e *env) *inputs {
 	in := &inputs{env: e}
 	for _, name := range e.cfg.Topics.Inputs {
-		input := &inputTopic{cluster: e.cluster, name: name}
+		input := &inputTopic{name: name}
 		input.id.Store(&wire.TopicID{})
 		in.topics = append(in.topics, input)
 	}
@@ -180,20 +180,13 @@ func (in *inputs) committed(ctx context.Context) (all []broker.Commit, err error
 // deleted and recreated, an old position means another record: a member that went on from it would skip the
 // records before it. The broker reports an error only if the new log is shorter.
 type inputTopic struct {
-	cluster *broker.Cluster
-	name    string
-	id      atomic.Pointer[wire.TopicID]
+	name string
+	id   atomic.Pointer[wire.TopicID]
 
 	lastServed wire.TopicID // id in the latest group generation
 }
 
-// wasRecreated asks a broker for the id of the topic, and says whether it differs from the id of this group
-// generation. It returns false if no broker answers or brokers have no ids.
-func (t *inputTopic) wasRecreated(ctx context.Context) bool {
-	now, err := t.cluster.Topic(ctx, t.name)
-	return err == nil && t.differs(now.ID)
-}
-
+// differs says whether the id of the topic now is not that of this group generation; false if brokers have no ids.
 func (t *inputTopic) differs(now wire.TopicID) bool {
 	id := *t.id.Load()
 	return id.Known() && now.Known() && id != now

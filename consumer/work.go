@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
 )
 
 // Handler turns records into outputs, batch by batch. Calls for different partitions are concurrent. Within a
@@ -84,15 +85,15 @@ type batch struct {
 	next     int64           // offset to commit when the batch is done
 	permit   broker.Permit
 	prepared *pipeline.Batch // nil before prepare, and if there are no records
-	span     trace.Span      // nil if the batch is not traced
+	span     trace.Span      // does nothing if the batch is not traced
 }
+
+func newBatch() *batch { return &batch{span: noop.Span{}} }
 
 // release returns the memory of a batch that is done or dropped, and ends its trace.
 func (w *work) release(b *batch) {
 	w.limiter.Release(b.permit)
-	if b.span != nil {
-		b.span.End()
-	}
+	b.span.End()
 }
 
 // progress is how far one partition of an input topic is, in one group generation.
@@ -137,20 +138,9 @@ func (p *progress) startTrace(b *batch) {
 		))
 }
 
-// traced returns ctx with the span of the batch, if it has one.
+// traced returns ctx with the span of the batch.
 func (b *batch) traced(ctx context.Context) context.Context {
-	if b.span == nil {
-		return ctx
-	}
 	return trace.ContextWithSpan(ctx, b.span)
-}
-
-// traceparent returns the identity of the batch's span; empty if it has none.
-func (b *batch) traceparent() string {
-	if b.span == nil {
-		return ""
-	}
-	return telemetry.Traceparent(b.span)
 }
 
 // carriers returns the headers of the records that have some. Of headers with one name the last one counts.

@@ -75,14 +75,9 @@ func (t Topics) First() string {
 
 // Outputs returns the names of the topics that this process publishes to.
 func (t Topics) Outputs() []string {
-	if t.Shadow != "" {
+	if t.Shadow != "" { // that of stories reads the outputs of the service
 		return []string{t.Shadow}
 	}
-	return t.outputs()
-}
-
-// outputs returns the names of output topics that stand under kafka.topics.
-func (t Topics) outputs() []string {
 	names := []string{t.Unique, t.Duplicate, t.Dead}
 	if t.Possible != "" {
 		names = append(names, t.Possible)
@@ -92,11 +87,7 @@ func (t Topics) outputs() []string {
 
 // twice names two topics that have one name; empty: there are none.
 func (t Topics) twice() string {
-	outputs := t.outputs()
-	if t.Shadow != "" { // it publishes to no other topic; that of stories reads those of the service
-		outputs = []string{t.Shadow}
-	}
-	names := slices.Concat(t.Inputs, outputs)
+	names := t.All()
 	key := func(i int) string {
 		return []string{"input", "unique", "duplicate", "dead", "possible"}[max(i-len(t.Inputs)+1, 0)]
 	}

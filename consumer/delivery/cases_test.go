@@ -78,8 +78,8 @@ func startOwner(t *testing.T, cfg broker.Config) (*Delivery, *Owner) {
 	defer cancel()
 	owner, err := d.Own(ctx, Input{
 		TopicPartition: wire.TopicPartition{Topic: cfg.Topics.Inputs[0]}, Committed: -1,
-		Commit: func(ctx context.Context, b broker.Commit) error {
-			return c.Group(cfg.Group).Commit(ctx, nobody, nil, b)
+		Store: func(ctx context.Context, b ...broker.Commit) error {
+			return c.Group(cfg.Group).Commit(ctx, nobody, nil, b...)
 		},
 	})
 	require.NoError(t, err)

@@ -55,28 +55,20 @@ func (d *Delivery) fencedWriters(input wire.TopicPartition, own *ownership) *wri
 	return ws
 }
 
-// outgoing is what goes into one topic: records, and the outputs that they were made of.
-type outgoing struct {
-	records []record.Record
-	outputs []*pipeline.Output
-}
-
 // Publish returns when every output is acknowledged by all in-sync replicas, except those that their topics refuse
 // permanently, which it returns in the order of their input. It publishes to the topics in parallel, with one Produce
 // request for each topic and kafka.max_message_bytes, and tries until ctx ends. The error is ctx's, or ErrStandingLost
 // or ErrTakenOver, after which the owner can publish no more. The outputs of each topic keep their order.
 func (o *Owner) Publish(ctx context.Context, outputs []*pipeline.Output) ([]Refused, error) {
-	var topics [article.DestinationCount]outgoing
+	var topics [article.DestinationCount][]*pipeline.Output
 	for _, out := range outputs {
-		rec := record.Record{Key: out.Key, Value: out.Value, Headers: out.Headers, Time: out.Time}
-		to := &topics[out.Destination]
-		to.records, to.outputs = append(to.records, rec), append(to.outputs, out)
+		topics[out.Destination] = append(topics[out.Destination], out)
 	}
 	var refused [article.DestinationCount][]Refused
 	var errs [article.DestinationCount]error
 	var wait sync.WaitGroup
 	for to := range topics {
-		if len(topics[to].records) > 0 {
+		if len(topics[to]) > 0 {
 			wait.Go(func() {
 				refused[to], errs[to] = o.publishTo(ctx, o.writers[to], topics[to])
 				crashpoint.Here(crashpoint.BetweenPublishes)
@@ -94,26 +86,32 @@ func (o *Owner) Publish(ctx context.Context, outputs []*pipeline.Output) ([]Refu
 	return refusals, nil
 }
 
-// publishTo sends the records through one writer, part after part. A part is sent only when the one before is
+// publishTo sends the outputs through one writer, part after part. A part is sent only when the one before is
 // acknowledged, so that a retry cannot change the order.
-func (o *Owner) publishTo(ctx context.Context, w *writer, all outgoing) (refusals []Refused, err error) {
+func (o *Owner) publishTo(ctx context.Context, w *writer, outputs []*pipeline.Output) (refusals []Refused, err error) {
 	ctx, span := telemetry.Start(ctx, "publish "+w.topic, trace.WithSpanKind(trace.SpanKindProducer),
-		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(all.records))))
+		trace.WithAttributes(attribute.Int("messaging.batch.message_count", len(outputs))))
 	defer func() { telemetry.End(span, err) }()
-	for part := range wire.Split(all.records, o.d.cluster.Config.MaxMessageBytes) {
-		more, err := o.send(ctx, w, outgoing{part, all.outputs[:len(part)]})
+	records := make([]record.Record, len(outputs))
+	for i, out := range outputs {
+		records[i] = record.Record{Key: out.Key, Value: out.Value, Headers: out.Headers, Time: out.Time}
+	}
+	for part := range wire.Split(records, o.d.cluster.Config.MaxMessageBytes) {
+		more, err := o.send(ctx, w, part, outputs[:len(part)])
 		if err != nil {
 			return nil, err
 		}
-		refusals, all.outputs = append(refusals, more...), all.outputs[len(part):]
+		refusals, outputs = append(refusals, more...), outputs[len(part):]
 	}
 	return refusals, nil
 }
 
-// send publishes one record batch, as often as needed, except for the records that the topic refuses
-// permanently, which it returns. The writer keeps a retry from repeating records.
-func (o *Owner) send(ctx context.Context, w *writer, batch outgoing) ([]Refused, error) {
-	part, subject := batch.records, w.topic+"<"+o.input.String()
+// send publishes part, the records of the outputs, as one record batch, as often as needed, except for the records that
+// the topic refuses permanently, which it returns. The writer keeps a retry from repeating records.
+func (o *Owner) send(ctx context.Context, w *writer, part []record.Record, outputs []*pipeline.Output) (
+	[]Refused, error,
+) {
+	subject := w.topic + "<" + o.input.String()
 	raw, err := wire.EncodeBatch(part, o.d.cluster.Codec)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: publish to %s: %w", w.topic, err)
@@ -131,10 +129,10 @@ func (o *Owner) send(ctx context.Context, w *writer, batch outgoing) ([]Refused,
 		if errors.Is(err, ErrStandingLost) || errors.Is(err, ErrTakenOver) {
 			return nil, err
 		}
-		if why := refusal(w.topic, err); why != nil && (len(part) > 1 || !batch.outputs[0].Smallest) {
+		if why := refusal(w.topic, err); why != nil && (len(part) > 1 || !outputs[0].Smallest) {
 			o.d.metrics.Errors.WithLabelValues(broker.OpPublish, broker.KindOf(err)).Inc()
 			o.d.reporter.OK(broker.OpPublish, subject)
-			return o.sendHalves(ctx, w, batch, why)
+			return o.sendHalves(ctx, w, part, outputs, why)
 		}
 		if first {
 			var cancel context.CancelFunc
@@ -154,18 +152,20 @@ func (o *Owner) send(ctx context.Context, w *writer, batch outgoing) ([]Refused,
 
 // sendHalves goes on after a topic has refused a batch. Brokers refuse a batch as a whole, so halves are sent
 // until single records are left: those that the topic refuses alone are returned.
-func (o *Owner) sendHalves(ctx context.Context, w *writer, batch outgoing, why *record.RejectError) ([]Refused, error) {
+func (o *Owner) sendHalves(ctx context.Context, w *writer, part []record.Record, outputs []*pipeline.Output,
+	why *record.RejectError,
+) ([]Refused, error) {
 	if err := w.giveUp(); err != nil {
 		return nil, err
 	}
-	half := len(batch.records) / 2
+	half := len(part) / 2
 	if half == 0 {
-		return []Refused{{batch.outputs[0], why}}, nil
+		return []Refused{{outputs[0], why}}, nil
 	}
-	first, err := o.send(ctx, w, outgoing{batch.records[:half], batch.outputs[:half]})
+	first, err := o.send(ctx, w, part[:half], outputs[:half])
 	if err != nil {
 		return nil, err
 	}
-	second, err := o.send(ctx, w, outgoing{batch.records[half:], batch.outputs[half:]})
+	second, err := o.send(ctx, w, part[half:], outputs[half:])
 	return append(first, second...), err
 }

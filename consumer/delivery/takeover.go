@@ -16,8 +16,8 @@ type Input struct {
 	wire.TopicPartition
 	TopicID   wire.TopicID // of the input topic
 	Committed int64        // the offset that the group has committed, negative if there is none
-	// Commit commits for the partition, as a member of the group.
-	Commit func(context.Context, broker.Commit) error
+	// Store commits for the partition, as a member of the group.
+	Store func(context.Context, ...broker.Commit) error
 }
 
 // Own makes this process the owner of an input partition. With exactly once it takes the partition over: it repeats
@@ -106,7 +106,7 @@ func (d *Delivery) tryTakeOver(ctx context.Context, t *takeover, in Input) (*own
 		}
 	}
 	// The first output is published only after the next owner can find it.
-	return own, in.Commit(ctx, broker.Commit{
+	return own, in.Store(ctx, broker.Commit{
 		TopicPartition: in.TopicPartition, Next: own.next, Owner: own.as,
 		Positions: own.positions(own.next, &writers{}),
 	})

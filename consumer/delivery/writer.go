@@ -106,7 +106,6 @@ func (w *writer) giveUp() error {
 	return w.restart()
 }
 
-// restart begins a new sequence.
 func (w *writer) restart() error {
 	w.next = 0
 	return w.identity.renew()

@@ -54,7 +54,6 @@ func keyOf(r *learnt.Row, writer string, number int) []byte {
 	return fmt.Appendf(nil, "%016x %s %d %s", r.Hash, writer, number, r.Publisher)
 }
 
-// recordOf returns the record of a row.
 func recordOf(r *learnt.Row, key []byte) (record.Record, error) {
 	v := value{Version: learnt.Format, Publisher: r.Publisher, Hash: r.Hash, Sentence: r.Sentence, Articles: r.Articles,
 		Never: r.Never}

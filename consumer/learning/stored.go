@@ -71,7 +71,6 @@ func (t *stored) read(ctx context.Context) (began time.Time, err error) {
 	}
 }
 
-// takeAll takes the records of a response.
 func (t *stored) takeAll(ctx context.Context, tail *wire.Tail, now time.Time) error {
 	for {
 		batch, err := tail.Next()
@@ -142,7 +141,6 @@ func (t *stored) begin(because string) {
 	t.offset = -1
 }
 
-// rewind goes to the first record.
 func (t *stored) rewind(ctx context.Context) error {
 	first, _, err := t.partition.Offsets(ctx)
 	if err == nil {

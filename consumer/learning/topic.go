@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"echosieve/consumer/broker"
 	"echosieve/consumer/internal/wire"
 	"echosieve/internal/stopping"
 	"echosieve/pipeline/learnt"
+	"echosieve/pipeline/recipe"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -36,10 +38,10 @@ type Topic struct {
 	health    Health
 	kick      chan struct{}
 
+	waiting atomic.Int32 // calls of Await
 	mu      sync.Mutex
 	round   chan struct{} // closed when the topic was read to the end again
 	began   time.Time     // when the request was sent that found the end
-	waiting int           // calls of Await
 }
 
 // call names what waits, for Health.
@@ -127,8 +129,8 @@ func (t *Topic) Await(ctx context.Context, timestamp time.Time) error {
 	}
 	t.metrics.waits.Inc()
 	asked := time.Now()
-	t.wait(1)
-	defer t.wait(-1)
+	t.waiting.Add(1)
+	defer t.waiting.Add(-1)
 	for !t.book.may(timestamp) {
 		t.mu.Lock()
 		round, began := t.round, t.began
@@ -145,12 +147,6 @@ func (t *Topic) Await(ctx context.Context, timestamp time.Time) error {
 		}
 	}
 	return nil
-}
-
-func (t *Topic) wait(more int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.waiting += more
 }
 
 // hurry makes Run read at once.
@@ -190,7 +186,7 @@ func (t *Topic) read(ctx context.Context) error {
 // report says what does not work. Without records that wait it is a warning.
 func (t *Topic) report(err error) {
 	t.mu.Lock()
-	waits := t.waiting > 0 || t.began.IsZero()
+	waits := t.waiting.Load() > 0 || t.began.IsZero()
 	t.mu.Unlock()
 	text := ""
 	if err != nil {
@@ -204,5 +200,52 @@ func (t *Topic) report(err error) {
 	}
 	if err == nil || waits {
 		t.health.Report(component, call("learn "+t.partition.Topic), err)
+	}
+}
+
+// Follow opens the topic for a command, which publishes nothing that it learns, and makes the recipe leave out what
+// counts. It returns nil if nothing is learnt. Errors say what to do. The caller closes the topic; who decides longer
+// than a moment runs it.
+func Follow(ctx context.Context, cfg broker.Config, window time.Duration, made *recipe.Recipe) (*Topic, error) {
+	if cfg.Topics.Learnt == "" {
+		return nil, nil
+	}
+	cfg.CreateTopics = false
+	rows := &learnt.Rows{}
+	t, err := New(cfg, window, rows, nil, slog.New(slog.DiscardHandler), Health{
+		Report: func(string, fmt.Stringer, error) {}, Warn: func(string, string, string) {}})
+	if err != nil {
+		return nil, err
+	}
+	t.readsOnly, t.impatient = true, true
+	if err := t.Open(ctx); err != nil {
+		t.Close()
+		return nil, err
+	}
+	made.LeaveOut(rows)
+	return t, nil
+}
+
+// Rows are the rows of the topic.
+func (t *Topic) Rows() *learnt.Rows { return t.book.rows }
+
+// Publish publishes rows of a command, such as vetoes, and returns when brokers have them.
+func (t *Topic) Publish(ctx context.Context, rows []learnt.Row) error {
+	for i := range rows {
+		if !t.book.learn(&rows[i], time.Now()) {
+			return fmt.Errorf("%d rows are more than one command publishes: %d", len(rows), maxPending)
+		}
+	}
+	for {
+		published, err := t.publish(ctx)
+		if err != nil {
+			return fmt.Errorf("learning: %w", broker.Explain(err))
+		}
+		if !published {
+			return nil
+		}
+		if err := t.read(ctx); err != nil {
+			return fmt.Errorf("learning: %w", broker.Explain(err))
+		}
 	}
 }

@@ -59,7 +59,6 @@ func Check(ctx context.Context, cfg broker.Config) []diag.Finding {
 // checker asks one cluster.
 type checker struct{ *broker.Cluster }
 
-// checkDelivery says how the service delivers.
 func (c checker) checkDelivery(ctx context.Context) diag.Finding {
 	const subject = "delivery"
 	exactlyOnce, lack, err := delivery.Check(ctx, c.Cluster)
@@ -76,7 +75,6 @@ func (c checker) checkDelivery(ctx context.Context) diag.Finding {
 	return f
 }
 
-// fromError makes a Failure of an error.
 func fromError(subject string, err error) diag.Finding {
 	if p, ok := broker.Explain(err).(*diag.Problem); ok { //nolint:errorlint // explain returns the Problem itself
 		return p.Finding(diag.Failure, subject)

@@ -16,7 +16,6 @@ import (
 	"echosieve/pipeline/record"
 
 	"github.com/segmentio/kafka-go"
-	"github.com/segmentio/kafka-go/protocol"
 )
 
 const (
@@ -72,7 +71,6 @@ func NewProducer(cfg broker.Config, topic string) (*Producer, error) {
 // wait, and with nil when they answer again. It may be called once, before Produce.
 func (p *Producer) WaitWith(say func(why error)) { p.waits = say }
 
-// place chooses the partition of a record.
 func (p *Producer) place(m kafka.Message, partitions ...int) int {
 	if !p.together {
 		return kafka.Murmur2Balancer{}.Balance(m, partitions...)
@@ -208,8 +206,7 @@ func explainProduce(topic string, err error) error {
 	case explained, !errors.As(err, &problem):
 	case errors.Is(err, kafka.TopicAuthorizationFailed):
 		problem.Remedy = "grant Write on it, and check that it exists"
-	case errors.Is(err, kafka.UnknownTopicOrPartition), errors.Is(err, protocol.ErrNoTopic),
-		errors.Is(err, protocol.ErrNoPartition):
+	case IsMissing(err):
 		problem.Remedy = "create it, or grant Write on it"
 	}
 	return fmt.Errorf("consumer: produce to %s: %w", topic, err)

@@ -48,10 +48,8 @@ func Retry(ctx context.Context) (retry context.Context, cancel context.CancelFun
 		case <-retry.Done():
 			return
 		}
-		timer := time.NewTimer(patience)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(patience):
 			cancel()
 		case <-retry.Done():
 		}
@@ -66,10 +64,8 @@ func Wait(ctx context.Context, pause time.Duration) error {
 	if Began(ctx) {
 		stop = nil
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(pause):
 		return nil
 	case <-stop:
 		return nil

@@ -45,16 +45,11 @@ func Traceparent(span trace.Span) string {
 
 // Links returns a link to each span that one of the carriers names in the W3C format. Carriers without a
 // valid traceparent are left out, and each span has one link.
-func Links[C propagation.TextMapCarrier](carriers []C) []trace.Link {
-	var links []trace.Link
-	type identity struct {
-		trace trace.TraceID
-		span  trace.SpanID
-	}
-	seen := map[identity]bool{}
+func Links(carriers []propagation.MapCarrier) (links []trace.Link) {
+	seen := map[string]bool{}
 	for _, c := range carriers {
 		span := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), c))
-		id := identity{span.TraceID(), span.SpanID()}
+		id := span.TraceID().String() + span.SpanID().String()
 		if span.IsValid() && !seen[id] {
 			seen[id] = true
 			links = append(links, trace.Link{SpanContext: span})

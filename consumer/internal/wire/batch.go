@@ -125,14 +125,12 @@ func EncodeBatch(records []record.Record, codec Codec) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	binary.BigEndian.PutUint32(b[8:], uint32(len(b)-batchPrefix))
-	binary.BigEndian.PutUint32(b[12:], ^uint32(0)) // leader epoch: the broker sets it
-	b[16] = 2
-	binary.BigEndian.PutUint16(b[21:], uint16(codec))
-	binary.BigEndian.PutUint32(b[23:], uint32(len(records)-1))
-	binary.BigEndian.PutUint64(b[27:], uint64(base))
-	binary.BigEndian.PutUint64(b[35:], uint64(newest))
-	binary.BigEndian.PutUint32(b[57:], uint32(len(records)))
+	header := kmsg.RecordBatch{
+		Length: int32(len(b) - batchPrefix), PartitionLeaderEpoch: -1, Magic: 2, Attributes: int16(codec),
+		LastOffsetDelta: int32(len(records) - 1), FirstTimestamp: base, MaxTimestamp: newest,
+		NumRecords: int32(len(records)), // the broker sets the leader's epoch
+	}
+	header.AppendTo(b[:0])
 	SetSequence(b, NoProducerID, -1, -1) // writes the checksum as well
 	return b, nil
 }

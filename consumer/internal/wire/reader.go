@@ -19,7 +19,6 @@ type Reader struct {
 	reserve  Reserve              // asked by Next
 	pending  []abortedTransaction // by first offset; only ranges that are not reached yet
 	aborting map[int64]struct{}   // producers inside an aborted transaction
-	batch    *recordBatch
 	records  *recordReader
 
 	aborted, control int // records skipped
@@ -70,7 +69,7 @@ func (r *Reader) Next() (record.Record, bool, error) {
 			return record.Record{}, false, err
 		case !ok:
 			// Compaction may have taken the last records: their offsets are passed all the same.
-			r.offset = r.batch.lastOffset + 1
+			r.offset = r.records.batch.lastOffset + 1
 			r.Close()
 		case rec.Offset >= r.offset: // a batch may begin before the requested offset
 			r.offset = rec.Offset + 1
@@ -93,28 +92,20 @@ func (r *Reader) Open(reserve Reserve) error {
 			return err
 		}
 		if b.lastOffset >= r.offset {
-			if err := r.enter(b, reserve); err != nil {
+			skip, err := r.skip(b, reserve)
+			if err == nil && !skip {
+				r.records, err = b.records(r.limit, reserve)
+			}
+			switch {
+			case err != nil:
 				return err
+			case skip:
+				r.offset = b.lastOffset + 1
 			}
 		}
 		r.buf = rest
 	}
 	return nil
-}
-
-// enter opens the batch, or passes over it.
-func (r *Reader) enter(b *recordBatch, reserve Reserve) error {
-	skip, err := r.skip(b, reserve)
-	switch {
-	case err != nil:
-		return err
-	case skip:
-		r.offset = b.lastOffset + 1
-		return nil
-	}
-	r.batch = b
-	r.records, err = b.records(r.limit, reserve)
-	return err
 }
 
 // skip says whether the batch holds transaction markers or records of an aborted transaction.
