@@ -13,7 +13,7 @@
 // The files in reading order; each uses those below it:
 //
 //	consumer.go    Consumer: its parts, and Run
-//	group.go       groupMember: this process joins the consumer group, waits for it (joinWatch), and leaves it
+//	group.go       groupMember: joins the consumer group, waits for it (joinWatch), asks where to begin, leaves it
 //	generation.go  generations: one assignment of partitions, its commits and its end
 //	partition.go   servedPartition: prepares, decides, publishes and marks its batches (Handler, delivery.Owner)
 //	fetch.go       fetcher: fetches them
@@ -78,7 +78,7 @@ func New(cfg broker.Config, handler Handler, reg prometheus.Registerer, log *slo
 		batchBytes:   min(maxBatchBytes, max(cfg.MaxInFlightBytes/8, 1)), openPatience: openPatience,
 		shortPatience: shortPatience}
 	c.member = &groupMember{env: e, joining: c.joining, entry: c.entry, inputs: c.inputs,
-		generations: &generations{env: e, inputs: c.inputs, labels: c.labels, work: c.work}}
+		generations: &generations{work: c.work, inputs: c.inputs, labels: c.labels}}
 	c.member.assigned.Store(-1)
 	return c, nil
 }

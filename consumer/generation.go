@@ -18,10 +18,9 @@ import (
 
 // generations serves one generation of the consumer group after another.
 type generations struct {
-	*env
+	*work
 	inputs *inputs
 	labels *labels
-	work   *work
 }
 
 // serve consumes the assigned partitions until ctx, the group generation, ends. Then it lets work under way
@@ -36,15 +35,10 @@ func (s *generations) serve(ctx, process context.Context, gen *kafka.Generation,
 		input.lastServed = *input.id.Load()
 		g.ids[input.name] = input.lastServed
 	}
-	leaving, end := context.WithCancel(context.Background())
+	leaving, end := context.WithCancel(ctx)
 	defer end()
 	g.end = end
-	gen.Start(func(ctx context.Context) { // when it returns, kafka-go ends the group generation
-		select {
-		case <-leaving.Done():
-		case <-ctx.Done():
-		}
-	})
+	gen.Start(func(context.Context) { <-leaving.Done() }) // when it returns, kafka-go ends the group generation
 	work, last, stop := drainContexts(ctx, s.cfg.DrainTimeout)
 	defer stop()
 	drained := g.start(ctx, stopping.With(work, process), starts)

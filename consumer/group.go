@@ -42,12 +42,11 @@ func (g *groupMember) run(ctx context.Context) error {
 		return fmt.Errorf("consumer: %w", err)
 	}
 	left := make(chan struct{})
-	go func() {
-		<-ctx.Done()
+	context.AfterFunc(ctx, func() {
 		// Close ends the group generation, waits until it is drained and committed, and leaves the group.
 		_ = members.Close()
 		close(left)
-	}()
+	})
 	g.joining.waits.Store(true)
 	defer g.joining.waits.Store(false)
 	err = g.serveGenerations(ctx, members)

@@ -1,6 +1,6 @@
 // Package broker reaches a Kafka cluster for all of consumer: its settings, connections and requests, the memory that
-// answers may take, topics and their settings, and what brokers' errors mean. It knows no consumer group but for the
-// offsets that one has committed (Commit), and nothing of how outputs are delivered.
+// answers may take, topics and their settings, and what brokers' errors mean. It knows of consumer groups who is in
+// them and what they have committed (ConsumerGroup), and nothing of how outputs are delivered.
 package broker
 
 import (
@@ -71,10 +71,7 @@ func New(cfg Config, topics ...string) (*Cluster, error) {
 	dial := known.dials(d, tlsConfig == nil)
 	c.Dialer.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dial(ctx, network, address)
-		if err != nil {
-			return nil, err
-		}
-		return groupConn{conn}, nil
+		return groupConn{conn}, err
 	}
 	addr := kafka.TCP(cfg.Brokers...)
 	c.Client = &kafka.Client{Addr: addr, Timeout: RequestTimeout, Transport: transport}
@@ -106,13 +103,13 @@ func (c *Cluster) ExplainClosed(ctx context.Context, err error) error {
 				"set kafka.brokers to a listener for clients, port 9092 as a rule", err)
 		}
 		switch {
-		case probeTLS(ctx, addr, c.tls, ClientID) == nil:
+		case probeTLS(ctx, addr, c.tls) == nil:
 			if c.Config.SASL.Mechanism != "" {
 				return err
 			}
 			return diag.Lasting("the listener wants a login (SASL)",
 				"set kafka.sasl.mechanism, kafka.sasl.username and a password", err)
-		case c.tls != nil && probeTLS(ctx, addr, nil, ClientID) == nil:
+		case c.tls != nil && probeTLS(ctx, addr, nil) == nil:
 			return server.NotTLS(err)
 		}
 	}

@@ -41,7 +41,7 @@ func (a *answered) dials(d dialer, always bool) func(ctx context.Context, networ
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		_, asked := a.Load(address)
 		if !asked || always {
-			if err := probe(ctx, d, network, address, ClientID); err != nil {
+			if err := probe(ctx, d, network, address); err != nil {
 				if !asked {
 					err = otherKind(ctx, address, err)
 				}
@@ -77,7 +77,7 @@ type dialer interface {
 // in without a deadline. The operating system also accepts connections for a process that hangs, so one
 // hanging broker would keep every member from joining. Connections with TLS need it once only: a hanging broker
 // does not answer the handshake, and kafka-go bounds the handshake.
-func probe(ctx context.Context, d dialer, network, address, clientID string) error {
+func probe(ctx context.Context, d dialer, network, address string) error {
 	conn, err := d.DialContext(ctx, network, address)
 	if err != nil {
 		return err
@@ -86,18 +86,18 @@ func probe(ctx context.Context, d dialer, network, address, clientID string) err
 	if err := conn.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return err
 	}
-	return wire.Probe(conn, clientID)
+	return wire.Probe(conn, ClientID)
 }
 
 // probeTLS probes a broker with TLS, or without it if config is nil.
-func probeTLS(ctx context.Context, addr string, config *tls.Config, clientID string) error {
+func probeTLS(ctx context.Context, addr string, config *tls.Config) error {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var d dialer = new(net.Dialer)
 	if config != nil {
 		d = &tls.Dialer{Config: config}
 	}
-	return probe(ctx, d, "tcp", addr, clientID)
+	return probe(ctx, d, "tcp", addr)
 }
 
 // groupConn is a connection of kafka-go's consumer group. kafka-go v0.4.51 calls its subscription version 1, and leaves

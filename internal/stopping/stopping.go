@@ -18,60 +18,42 @@ const patience = time.Second
 type key struct{}
 
 // With returns ctx, which goes on when stop ends, with the news that stop has ended.
-func With(ctx, stop context.Context) context.Context {
-	return context.WithValue(ctx, key{}, stop.Done())
-}
+func With(ctx, stop context.Context) context.Context { return context.WithValue(ctx, key{}, stop) }
 
-// began returns the channel that is closed when the process begins to stop, nil if ctx does not come from With.
-func began(ctx context.Context) <-chan struct{} {
-	stop, _ := ctx.Value(key{}).(<-chan struct{})
-	return stop
+// stopOf returns the context that ends when the process begins to stop; one that never ends if ctx does not come from
+// With.
+func stopOf(ctx context.Context) context.Context {
+	if stop, ok := ctx.Value(key{}).(context.Context); ok {
+		return stop
+	}
+	return context.Background()
 }
 
 // Began says whether the process has begun to stop.
-func Began(ctx context.Context) bool {
-	select {
-	case <-began(ctx):
-		return true
-	default:
-		return false
-	}
-}
+func Began(ctx context.Context) bool { return stopOf(ctx).Err() != nil }
 
 // Retry returns the context for a call that has failed and is tried again: it ends soon after the process has begun to
 // stop. The caller calls cancel when the call is over.
 func Retry(ctx context.Context) (retry context.Context, cancel context.CancelFunc) {
-	retry, cancel = context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-began(ctx):
-		case <-retry.Done():
-			return
-		}
-		select {
-		case <-time.After(patience):
-			cancel()
-		case <-retry.Done():
-		}
-	}()
-	return retry, cancel
+	retry, end := context.WithCancel(ctx)
+	ignore := context.AfterFunc(stopOf(ctx), func() { time.AfterFunc(patience, end) })
+	return retry, func() { ignore(); end() }
 }
 
 // Wait returns nil after the pause, or sooner: when the process begins to stop meanwhile, so that a server that is
 // back is found. It returns ctx's error if ctx ends first.
 func Wait(ctx context.Context, pause time.Duration) error {
-	stop := began(ctx)
-	if Began(ctx) {
-		stop = nil
+	var stop <-chan struct{} // once it has begun, it is no news
+	if !Began(ctx) {
+		stop = stopOf(ctx).Done()
 	}
 	select {
 	case <-time.After(pause):
-		return nil
 	case <-stop:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	return nil
 }
 
 const (
