@@ -54,10 +54,10 @@ type Identity struct {
 }
 
 // parseBatch reads the first batch of buf, and returns the rest of buf after it. The batch refers to buf.
-// ErrTruncated means that buf ends inside the batch.
+// It is nil, without an error, if buf ends inside the batch.
 func parseBatch(buf []byte) (*recordBatch, []byte, error) {
 	if cutOff(buf) {
-		return nil, nil, ErrTruncated
+		return nil, nil, nil
 	}
 	length := int64(int32(binary.BigEndian.Uint32(buf[8:])))
 	if magic := buf[16]; magic != 2 {

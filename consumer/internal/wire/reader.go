@@ -84,14 +84,10 @@ func (r *Reader) Next() (record.Record, bool, error) {
 func (r *Reader) Open(reserve Reserve) error {
 	for r.records == nil && len(r.buf) > 0 {
 		b, rest, err := parseBatch(r.buf)
-		if errors.Is(err, ErrTruncated) {
-			r.buf = nil
-			return nil
-		}
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if b.lastOffset >= r.offset {
+		case b != nil && b.lastOffset >= r.offset:
 			skip, err := r.skip(b, reserve)
 			if err == nil && !skip {
 				r.records, err = b.records(r.limit, reserve)
@@ -159,12 +155,9 @@ type TailBatch struct {
 
 // Next returns the next batch, or nil at the end of the response. After an error the batches before it are good.
 func (t *Tail) Next() (*TailBatch, error) {
-	for len(t.buf) > 0 {
+	for {
 		b, rest, err := parseBatch(t.buf)
-		if errors.Is(err, ErrTruncated) {
-			return nil, nil
-		}
-		if err != nil {
+		if b == nil {
 			return nil, err
 		}
 		t.buf = rest
@@ -173,7 +166,6 @@ func (t *Tail) Next() (*TailBatch, error) {
 			return &TailBatch{b, Identity{b.ProducerID, b.ProducerEpoch}, from, t.limit}, nil
 		}
 	}
-	return nil, nil
 }
 
 // Marker says whether the batch is the marker that ends a transaction, and holds no records.
