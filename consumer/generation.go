@@ -44,7 +44,17 @@ func (s *generations) serve(ctx, process context.Context, gen *kafka.Generation,
 	drained := g.start(ctx, stopping.With(work, process), starts)
 	g.commitUntil(ctx, work)
 	s.log.Info("the group generation has ended, finishing work under way", "group", s.cfg.Group, "generation", gen.ID)
-	g.drain(work, drained)
+	select {
+	case <-drained:
+	case <-work.Done(): // the stages return soon
+		select {
+		case <-drained: // the stages had returned; only a commit took until work ended
+		default:
+			s.log.Warn("work under way did not finish in time, its records will be delivered again", "timeout",
+				s.cfg.DrainTimeout)
+			<-drained
+		}
+	}
 	g.commit(last)
 
 	s.reporter.LeftGeneration(s.cfg.Group)
@@ -136,21 +146,6 @@ func (g *groupGeneration) drop(at startPosition) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.partitions, at.TopicPartition)
-}
-
-// drain waits until the stages have returned. They return soon after work ends.
-func (g *groupGeneration) drain(work context.Context, drained <-chan struct{}) {
-	select {
-	case <-drained:
-	case <-work.Done():
-		select {
-		case <-drained: // the stages had returned; only a commit took until work ended
-		default:
-			g.log.Warn("work under way did not finish in time, its records will be delivered again", "timeout",
-				g.cfg.DrainTimeout)
-			<-drained
-		}
-	}
 }
 
 // drainContexts returns two contexts that outlive a group generation: work, for records under way and a

@@ -203,7 +203,7 @@ func deletedMarkers(t *testing.T, cfg broker.Config) {
 	}, kafkatest.Patience, 10*time.Millisecond)
 	truncate(t, cfg, cfg.Topics.Unique, 0)
 	back := &reading{takeover: second, own: &ownership{}, pid: wire.NoProducerID, deadline: time.Now()}
-	_, err := back.readPosition(t.Context(), unique.TopicPartition, unique.Offset)
+	_, err := back.readPosition(t.Context(), back.cluster, unique.TopicPartition, unique.Offset)
 	require.ErrorIs(t, err, errNoMarker)
 	requirePublished(t, takeOver(t, second)) // fences anew
 }

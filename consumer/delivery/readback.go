@@ -44,7 +44,7 @@ func (t *reading) all(ctx context.Context, positions, committed []broker.Positio
 			return err
 		}
 		t.own.before = append(t.own.before, p)
-		if p.Offset, err = t.readPosition(ctx, p.TopicPartition, p.Offset); err != nil {
+		if p.Offset, err = t.readPosition(ctx, t.cluster, p.TopicPartition, p.Offset); err != nil {
 			return fmt.Errorf("read back %s/%d: %w", p.Topic, p.Partition, err)
 		}
 		t.own.ends = append(t.own.ends, p)
@@ -106,8 +106,10 @@ var errNoMarker = errors.New("the marker of the transaction did not reach the ou
 // readPosition reads one partition from the offset to our own marker, and returns the marker's offset. It adds the
 // records at or after own.next to own.acknowledged. If the coordinator has given the transactional id another producer
 // id since the commit, batches of both are ours.
-func (t *reading) readPosition(ctx context.Context, at wire.TopicPartition, offset int64) (int64, error) {
-	p := t.cluster.Partition(at.Topic, at.Partition)
+func (t *reading) readPosition(ctx context.Context, c *broker.Cluster, at wire.TopicPartition, offset int64) (
+	int64, error,
+) {
+	p := c.Partition(at.Topic, at.Partition)
 	p.Limiter = t.limiter
 	var retry stopping.Backoff
 	for {
@@ -145,10 +147,7 @@ func (t *reading) readFormer(ctx context.Context, p broker.Position) error {
 		return err
 	}
 	defer c.Close()
-	there, by := *t, *t.takeover
-	by.cluster, there.takeover = c, &by
-	_, err = there.readPosition(ctx, p.TopicPartition, p.Offset)
-	t.inputEnd = there.inputEnd
+	_, err = t.readPosition(ctx, c, p.TopicPartition, p.Offset)
 	return err
 }
 

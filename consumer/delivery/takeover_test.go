@@ -177,19 +177,19 @@ func lateMarker(t *testing.T, cfg broker.Config) {
 	back := &reading{
 		takeover: c, own: own, pid: wire.NoProducerID, deadline: time.Now().Add(kafkatest.Patience),
 	}
-	_, err = back.readPosition(short, unique, end)
+	_, err = back.readPosition(short, back.cluster, unique, end)
 	require.ErrorIs(t, err, context.DeadlineExceeded, "the end of the log is not the end of the reading")
 	bounded, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
 	back.deadline = time.Now()
-	_, err = back.readPosition(bounded, unique, end)
+	_, err = back.readPosition(bounded, back.cluster, unique, end)
 	require.ErrorIs(t, err, errNoMarker)
 	require.Equal(t, startOver, react(err))
 
 	require.NoError(t, publishAs(former, former.as, 0, unique.Topic, 30), "the marker is not there yet")
 	require.NoError(t, c.fence(t.Context(), []broker.Position{{TopicPartition: unique}}))
 	back.deadline = time.Now().Add(kafkatest.Patience)
-	_, err = back.readPosition(t.Context(), unique, end)
+	_, err = back.readPosition(t.Context(), back.cluster, unique, end)
 	require.NoError(t, err)
 	require.True(t, own.acknowledged.has(30), "the former owner's last batch")
 	require.ErrorIs(t, publishAs(former, former.as, 1, unique.Topic, 31), kafka.InvalidProducerEpoch)
