@@ -57,25 +57,19 @@ type sample struct {
 func join(a, b *side, samples int) comparison {
 	r := comparison{A: a, B: b, Changes: []change{}, Notes: []string{}}
 	changes := map[[2]outcome]*change{}
-	for m, n := 0, 0; m < len(a.verdicts) || n < len(b.verdicts); {
-		switch {
-		case n == len(b.verdicts) || m < len(a.verdicts) && a.verdicts[m].compare(b.verdicts[n]) < 0:
-			r.OnlyA++
-			m++
-		case m == len(a.verdicts) || a.verdicts[m].compare(b.verdicts[n]) > 0:
-			r.OnlyB++
-			n++
-		default:
-			if v, w := &a.verdicts[m], &b.verdicts[n]; !r.agree(v, w) {
-				key := [2]outcome{v.outcome(), w.outcome()}
-				if changes[key] == nil {
-					changes[key] = &change{A: key[0], B: key[1], Samples: []sample{}}
-				}
-				changes[key].count(v, w, samples)
-			}
-			m, n = m+1, n+1
+	for i := range a.verdicts {
+		v := &a.verdicts[i]
+		w := b.find(v.place, v.offset)
+		if w == nil || r.agree(v, w) {
+			continue
 		}
+		key := [2]outcome{v.outcome(), w.outcome()}
+		if changes[key] == nil {
+			changes[key] = &change{A: key[0], B: key[1], Samples: []sample{}}
+		}
+		changes[key].count(v, w, samples)
 	}
+	r.OnlyA, r.OnlyB = len(a.verdicts)-r.Both, len(b.verdicts)-r.Both
 	for _, c := range changes {
 		r.Changes = append(r.Changes, *c)
 	}

@@ -14,6 +14,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/config/schema"
+	"echosieve/app/drops"
 	"echosieve/app/sidebyside"
 	"echosieve/app/told"
 	"echosieve/consumer/learning"
@@ -64,9 +65,9 @@ func Command() *cobra.Command {
 	whole := cmd.Flags().Bool("whole", false, "show sentences that are the same as well")
 	config.AddShadowFlag(cmd.Flags(), "explain records of the shadow, with its topic and its index")
 	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, args []string) error {
-		drops := len(args) == 0 && *id == "" && *page != "" && cmd.Flags().Changed("since")
+		isPage := len(args) == 0 && *id == "" && *page != "" && cmd.Flags().Changed("since")
 		at, err := named(args, *id)
-		if err != nil && !drops {
+		if err != nil && !isPage {
 			return err
 		}
 		made, err := cfg.LoadRecipe()
@@ -82,7 +83,7 @@ func Command() *cobra.Command {
 		e := &explainer{recipe: made.ID(), judge: told.NewJudge(cfg, made),
 			reader: told.NewReader(cfg, cmd.ErrOrStderr())}
 		defer e.reader.Close()
-		if drops {
+		if isPage {
 			said, err := e.writeDrops(cmd.Context(), cfg.Kafka.Topics.Unique, *page, *since)
 			fmt.Fprint(cmd.OutOrStdout(), said)
 			return err
@@ -154,4 +155,39 @@ func (e *explainer) byID(ctx context.Context, id string, since time.Duration) (*
 		x.Notes = append(x.Notes, "other articles have this id, too: "+strings.Join(others, " "))
 	}
 	return x, err
+}
+
+// writeDrops writes the page of what was dropped or marked in the last hours, and says how much that is. A copy that the
+// policy has sent to unique was not dropped.
+func (e *explainer) writeDrops(ctx context.Context, unique, file string, since time.Duration) (string, error) {
+	var weakest drops.Weakest
+	read := 0
+	for _, topic := range e.reader.Topics {
+		if err := e.reader.Each(ctx, topic, time.Now().Add(-since), func(o *told.Output) error {
+			read++
+			if o.Reject == nil && (o.Record.Topic != unique || o.Verdict.Kind == article.Possible) {
+				weakest.Offer(drops.Drop{Input: o.Input, Time: o.Record.Time, Verdict: o.Verdict, Output: o})
+			}
+			return nil
+		}); err != nil {
+			return "", err
+		}
+	}
+	page, err := drops.NewPage(fmt.Sprintf("Dropped articles of the last %s", since), read, &weakest, e.judge,
+		func(d *drops.Drop) (earlier, later told.Article, _ error) { // articles that are gone say why
+			later, _ = e.reader.ArticleOf(ctx, d.Output)
+			earlier, _ = e.reader.Article(ctx, d.Verdict.Original)
+			return earlier, later, nil
+		})
+	if err != nil {
+		return "", err
+	}
+	out, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", fmt.Errorf("%w; name a file that can be written after --html", err)
+	}
+	if err := errors.Join(page.Write(out), out.Close()); err != nil {
+		return "", err
+	}
+	return page.Lead[0] + "\n", nil
 }

@@ -45,7 +45,8 @@ type counts struct {
 	news   atomic.Int64 // of the possible ones: brings something new to an earlier article of its publisher
 }
 
-// newFiltering returns a run with the pipeline of the service on an index in memory or, with a folder's name, in that folder.
+// newFiltering returns a run with the pipeline of the service on an index in memory or, with a folder's name, in that
+// folder.
 func newFiltering(cfg config.Config, folder string) (*filtering, error) {
 	cfg.Input.Config = cfg.Input.AsJSON()
 	made, err := cfg.LoadRecipe()
