@@ -36,18 +36,14 @@ func newConfigPrintCommand() *cobra.Command {
 		if !*sources {
 			origins = nil
 		}
-		if *asJSON {
-			values, err := config.Schema().Values(&cfg)
-			if err != nil {
-				return err
-			}
-			return command.PrintJSON(cmd.OutOrStdout(), struct {
-				Config  map[string]any `json:"config"`
-				Sources schema.Origins `json:"sources,omitempty"`
-			}{values, origins})
+		values, err := config.Schema().Values(&cfg)
+		if err != nil {
+			return err
 		}
-		_, err = cmd.OutOrStdout().Write(config.Schema().Print(&cfg, origins))
-		return err
+		return command.Print(cmd, *asJSON, struct {
+			Config  map[string]any `json:"config"`
+			Sources schema.Origins `json:"sources,omitempty"`
+		}{values, origins}, func() string { return string(config.Schema().Print(&cfg, origins)) })
 	}
 	return cmd
 }

@@ -3,7 +3,6 @@ package main
 
 import (
 	"os"
-	"slices"
 
 	"echosieve/app/command"
 	"echosieve/cmd/echosieve/internal/compare"
@@ -61,23 +60,21 @@ func newRootCommand() *cobra.Command {
 		Long:    rootHelp,
 		Example: rootExample,
 	}
-	root.AddGroup(&cobra.Group{ID: groupService, Title: "The service:"},
-		&cobra.Group{ID: groupVerdicts, Title: "Verdicts and the index:"})
-	verdicts := []*cobra.Command{compare.Command(), diff.Command(), explain.Command(), filter.Command(), index.Command(),
-		mcp.Command(), newLabelCommand(), newLearntCommand(), newLookCommand(), newReleaseCommand()}
-	for _, cmd := range verdicts {
-		cmd.GroupID = groupVerdicts
+	for _, group := range []struct {
+		cobra.Group
+		commands []*cobra.Command
+	}{
+		{cobra.Group{ID: "service", Title: "The service:"}, []*cobra.Command{newCheckCommand(), newConfigCommand(),
+			newProduceCommand(), newReadyCommand(), newRunCommand(), newStoriesCommand()}},
+		{cobra.Group{ID: "verdicts", Title: "Verdicts and the index:"}, []*cobra.Command{compare.Command(), diff.Command(),
+			explain.Command(), filter.Command(), index.Command(), mcp.Command(), newLabelCommand(), newLearntCommand(),
+			newLookCommand(), newReleaseCommand()}},
+	} {
+		root.AddGroup(&group.Group)
+		for _, cmd := range group.commands {
+			cmd.GroupID = group.ID
+			root.AddCommand(cmd)
+		}
 	}
-	service := []*cobra.Command{newCheckCommand(), newConfigCommand(), newProduceCommand(), newReadyCommand(),
-		newRunCommand(), newStoriesCommand()}
-	for _, cmd := range service {
-		cmd.GroupID = groupService
-	}
-	return command.Program(root, slices.Concat(verdicts, service, []*cobra.Command{command.Version()})...)
+	return command.Program(root, command.Version())
 }
-
-// The groups of commands in the help.
-const (
-	groupService  = "service"
-	groupVerdicts = "verdicts"
-)

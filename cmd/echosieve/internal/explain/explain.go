@@ -114,7 +114,9 @@ func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, e
 	x.Reason = o.Verdict.Reason.String()
 	x.Relation = told.NewRelation(o.Verdict.Likeness)
 	e.addChain(ctx, x, o.Verdict)
-	e.compareWith(x, &x.Chain[0])
+	if x.Chain[0].Made != nil && x.Article.Made != nil {
+		x.Comparison = e.compare(&x.Chain[0], &x.Article)
+	}
 	if c := x.Comparison; c != nil && o.Recipe == e.recipe && c.Distance != x.Distance &&
 		o.Verdict.Kind != article.Exact {
 		x.Notes = append(x.Notes,
@@ -215,23 +217,15 @@ func (e *explainer) verdictOf(ctx context.Context, a *told.Article, at article.C
 	return article.Verdict{}
 }
 
-// compareWith compares the article with an earlier one: by their texts, or else by what the index has.
-func (e *explainer) compareWith(x *explanation, earlier *told.Article) {
-	if earlier.Made == nil || x.Article.Made == nil {
-		return
+// compare compares two articles, by their texts or else by what the index has. A look-up for the later one has found the
+// earlier one: the verdict names it, or it is a candidate. If a text is lost, so are the anchors that may have found it.
+func (e *explainer) compare(earlier, later *told.Article) *told.Comparison {
+	lost := earlier.Gone != "" || later.Gone != ""
+	c := e.judge.Compare(earlier, later, lost)
+	if !lost {
+		c.Texts, c.Changes = told.Align(earlier, later), told.WhatIsNew(earlier, later)
 	}
-	c := e.compare(earlier, &x.Article)
-	if earlier.Gone == "" && x.Article.Gone == "" {
-		c.Texts = told.Align(earlier, &x.Article)
-		c.Changes = told.WhatIsNew(earlier, &x.Article)
-	}
-	x.Comparison = &c
-}
-
-// compare compares two articles of which a look-up for the later one has found the earlier one: the verdict
-// names it, or it is a candidate. If a text is lost, so are the anchors that may have found it.
-func (e *explainer) compare(earlier, later *told.Article) told.Comparison {
-	return e.judge.Compare(earlier, later, earlier.Gone != "" || later.Gone != "")
+	return &c
 }
 
 // mostCandidates bounds the candidates that are described. Earlier articles come first, and of these the nearest.
@@ -261,7 +255,7 @@ func (e *explainer) addCandidates(ctx context.Context, x *explanation) {
 		compared := e.compare(&a, &x.Article)
 		x.Candidates = append(x.Candidates, candidate{a, compared.Judged, why(own, c, compared.Explanation)})
 		if x.Comparison == nil && a.Gone == "" {
-			e.compareWith(x, &a)
+			x.Comparison = compared
 		}
 	}
 }
@@ -280,9 +274,8 @@ func why(own *keyspace.StoredArticle, c *redisindex.Candidate, explanation strin
 	case c.Ticket > own.Ticket:
 		return fmt.Sprintf("It came later (ticket %d, this article has %d): it is the copy.", c.Ticket, own.Ticket)
 	case own.Verdict.Kind == article.Unique:
-		return "By the rule this article is a copy, but it was not found when the verdict fell: more candidates " +
-			"were nearer " +
-			"than the 24 that are compared, a list was full, or the settings of the look-ups were others."
+		return "By the rule this article is a copy, but it was not found when the verdict fell: more candidates were " +
+			"nearer than the 24 that are compared, a list was full, or the settings of the look-ups were others."
 	default:
 		return explanation
 	}
