@@ -24,24 +24,18 @@ type Build struct {
 // ThisBuild returns the facts that the linker and the Go tool chain have stored in the running program.
 func ThisBuild() Build {
 	info := Build{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	changes := ""
+	settings := map[string]string{}
 	if b, ok := debug.ReadBuildInfo(); ok {
 		info.Version = cmp.Or(info.Version, b.Main.Version)
 		for _, s := range b.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				info.Revision = s.Value
-			case "vcs.time":
-				info.Time = s.Value
-			case "vcs.modified":
-				if s.Value == "true" {
-					changes = "+changes"
-				}
-			}
+			settings[s.Key] = s.Value
 		}
 	}
 	info.Version = cmp.Or(info.Version, "(devel)")
-	info.Revision = cmp.Or(info.Revision, "unknown") + changes
+	info.Revision, info.Time = cmp.Or(settings["vcs.revision"], "unknown"), settings["vcs.time"]
+	if settings["vcs.modified"] == "true" {
+		info.Revision += "+changes"
+	}
 	return info
 }
 

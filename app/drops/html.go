@@ -93,28 +93,28 @@ func (p Pair) write(b *bufio.Writer) {
 <header><b>%s</b> &middot; %s <span class="marks"><button data-key="r">right</button><button data-key="w">wrong</button>`+
 		`<button data-key="v">version</button></span></header>
 <p>%s</p>
-`, attribute(p.Kind()), attribute(p.Publishers()), attribute(p.Earlier.ID), attribute(p.Later.ID),
-		attribute(p.Earlier.Record), attribute(p.Later.Record), attribute(saved(p.Earlier)), attribute(saved(p.Later)),
-		shown(p.Kind()), shown(p.Figures()), shown(p.Why))
+`, attribute(p.Kind()), attribute(p.Publishers()), attribute(p.Original.ID), attribute(p.Article.ID),
+		attribute(p.Original.Record), attribute(p.Article.Record), attribute(saved(p.Original)), attribute(saved(p.Article)),
+		shown(p.Kind()), shown(p.Figures()), shown(p.Says))
 	p.writeNews(b)
 	fmt.Fprint(b, `<div class="sides">`)
-	writeSide(b, &p.Earlier)
-	writeSide(b, &p.Later)
-	fmt.Fprintf(b, "</div>\n%s</article>\n", sidebyside.HTML(p.Texts, false))
+	writeSide(b, &p.Original)
+	writeSide(b, &p.Article)
+	fmt.Fprintf(b, "</div>\n%s</article>\n", sidebyside.HTML(p.texts, false))
 }
 
 func (p Pair) writeNews(b *bufio.Writer) {
-	if p.New == nil {
+	if p.Changes == nil {
 		return
 	}
-	fmt.Fprintf(b, `<details><summary dir="auto">New: %s</summary>`, shown(told.News(p.New)))
-	for _, s := range p.New.Added {
+	fmt.Fprintf(b, `<details><summary dir="auto">New: %s</summary>`, shown(told.News(p.Changes)))
+	for _, s := range p.Changes.Added {
 		fmt.Fprintf(b, `<p dir="auto">+ %s</p>`, shown(s))
 	}
-	for _, c := range p.New.Changed {
+	for _, c := range p.Changes.Changed {
 		fmt.Fprintf(b, `<p dir="auto">&ne; %s<br>%s</p>`, shown(c.Old), shown(c.New))
 	}
-	for _, s := range p.New.Removed {
+	for _, s := range p.Changes.Removed {
 		fmt.Fprintf(b, `<p dir="auto">&minus; %s</p>`, shown(s))
 	}
 	fmt.Fprint(b, "</details>\n")

@@ -62,19 +62,16 @@ func (w *Weakest) List() []Drop {
 
 // Pair is a drop beside its original.
 type Pair struct {
-	Earlier, Later told.Article // an article that is Gone has no text
-	Verdict        article.Verdict
-	Why            string // the row of the rule that decided, in words with its figures
-	Texts          []changes.Run
-	New            *changes.Changes
+	*told.Version // an article that is Gone has no text
+	verdict       article.Verdict
+	texts         []changes.Run
 }
 
 // newPair compares a dropped article with its original, as far as their texts are known.
 func newPair(judge *told.Judge, earlier, later told.Article, v article.Verdict) Pair {
-	version := judge.Version(&earlier, &later, &v)
-	p := Pair{Earlier: earlier, Later: later, Verdict: v, Why: version.Says, New: version.Changes}
-	if p.New != nil {
-		p.Texts = told.Align(&earlier, &later)
+	p := Pair{Version: judge.Version(&earlier, &later, &v), verdict: v}
+	if p.Changes != nil {
+		p.texts = told.Align(&earlier, &later)
 	}
 	return p
 }
@@ -84,15 +81,15 @@ func (p Pair) Publishers() string {
 	name := func(a *told.Article) string {
 		return cmp.Or(visible.Line(article.PublisherOf(a.Publisher, a.URL)), "?")
 	}
-	return name(&p.Later) + " \u2192 " + name(&p.Earlier)
+	return name(&p.Article) + " \u2192 " + name(&p.Original)
 }
 
 // Kind is the verdict with its reason.
-func (p Pair) Kind() string { return p.Verdict.Kind.String() + " " + p.Verdict.Reason.String() }
+func (p Pair) Kind() string { return p.Verdict + " " + p.Reason }
 
 // Figures says what the verdict measured.
 func (p Pair) Figures() string {
-	v := &p.Verdict
+	v := &p.verdict
 	if v.Similarity == 0 {
 		return visible.Count(v.Distance, "bit")
 	}

@@ -4,16 +4,9 @@ package mcp
 
 import (
 	"errors"
-	"fmt"
-	"net/http"
-	"net/url"
-	"os"
-	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/spf13/cobra"
-
-	"echosieve/app/storylist"
 )
 
 const help = `Mcp answers an agent about stories, by the Model Context Protocol over standard input and output: start
@@ -22,9 +15,6 @@ it from the settings of a client. It reads only, and gives titles and places, no
 It asks a running service with http.look (--url), or reads a file that filter --stories has written (--stories) and
 needs no server. A service that wants a login takes the token of http.token_file (--token-file), or a name and a
 password within the address.`
-
-// timeout bounds a request to the service.
-const timeout = 30 * time.Second
 
 // Command returns the command mcp.
 func Command() *cobra.Command {
@@ -59,27 +49,4 @@ func Command() *cobra.Command {
 		return err
 	}
 	return cmd
-}
-
-func open(name string) (*local, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	list, err := storylist.FromFile(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", name, err)
-	}
-	return newLocal(list), nil
-}
-
-// connect returns a service as a source. It does not dial.
-func connect(address, tokenFile string) (*remote, error) {
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("--url wants an address such as http://localhost:9464")
-	}
-	return &remote{base: u, tokenFile: tokenFile, client: &http.Client{Timeout: timeout,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}, nil
 }

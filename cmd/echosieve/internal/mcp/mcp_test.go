@@ -112,12 +112,13 @@ func TestService(t *testing.T) {
 	text, failed = call("stories", map[string]any{})
 	require.True(t, failed)
 	require.Contains(t, text, "ask for less")
-	from.tokenFile = ""
-	text, _ = call("stories", map[string]any{})
-	require.Contains(t, text, "--token-file")
-	from.tokenFile = filepath.Join(t.TempDir(), "none")
-	text, _ = call("stories", map[string]any{})
-	require.Contains(t, text, "--token-file: open")
+	none := filepath.Join(t.TempDir(), "none")
+	for file, want := range map[string]string{"": "--token-file", none: "--token-file: open"} {
+		from, err = connect(server.URL+"/below/", file)
+		require.NoError(t, err)
+		text, _ = called(t, from)("stories", map[string]any{})
+		require.Contains(t, text, want)
+	}
 	_, err = connect("localhost:9464", "")
 	require.ErrorContains(t, err, "http://localhost:9464")
 }

@@ -90,7 +90,7 @@ func newServer(from source) *mcp.Server {
 			if err != nil {
 				return nil, err
 			}
-			answer, err := from.ask(ctx, told.Path, body)
+			answer, err := from(ctx, told.Path, body)
 			return json.RawMessage(answer), err
 		})
 	add(s, "publishers", "Publishers of the 200 largest stories, with the number of stories that each carried and began.",
@@ -104,7 +104,7 @@ func version(ctx context.Context, from source, coordinates string) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	answer, err := from.ask(ctx, told.ChangesPath+at.String(), nil)
+	answer, err := from(ctx, told.ChangesPath+at.String(), nil)
 	return json.RawMessage(answer), err
 }
 
@@ -125,7 +125,7 @@ func add[In any](s *mcp.Server, name, says string, answer func(context.Context, 
 }
 
 func get(ctx context.Context, from source, path string, to any) error {
-	text, err := from.ask(ctx, path, nil)
+	text, err := from(ctx, path, nil)
 	if err != nil {
 		return err
 	}

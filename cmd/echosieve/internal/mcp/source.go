@@ -12,32 +12,49 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"time"
 
 	"echosieve/app/storylist"
 )
 
 // source answers requests for stories. The error says what to do.
-type source interface {
-	ask(ctx context.Context, path string, body []byte) ([]byte, error)
-}
+type source func(ctx context.Context, path string, body []byte) ([]byte, error)
 
-type local struct{ handler http.Handler }
-
-func newLocal(list *storylist.List) *local {
-	return &local{list.Handler(storylist.Path, slog.New(slog.DiscardHandler))}
-}
-
-func (l *local) ask(ctx context.Context, path string, _ []byte) ([]byte, error) {
-	if !strings.HasPrefix(path, storylist.Path) {
-		return nil, errors.New("a file has stories only: start mcp with --url to ask about articles")
-	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+// open returns a source that answers from a file.
+func open(name string) (source, error) {
+	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
-	w := httptest.NewRecorder()
-	l.handler.ServeHTTP(w, r)
-	return answered(w.Code, w.Body.Bytes())
+	defer f.Close()
+	known, err := storylist.FromFile(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	handler := known.Handler(storylist.Path, slog.New(slog.DiscardHandler))
+	return func(ctx context.Context, path string, _ []byte) ([]byte, error) {
+		if !strings.HasPrefix(path, storylist.Path) {
+			return nil, errors.New("a file has stories only: start mcp with --url to ask about articles")
+		}
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+		if err != nil {
+			return nil, err
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return answered(w.Code, w.Body.Bytes())
+	}, nil
+}
+
+// connect returns a source that asks a service. It does not dial.
+func connect(address, tokenFile string) (source, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, errors.New("--url wants an address such as http://localhost:9464")
+	}
+	s := &remote{base: u, tokenFile: tokenFile, client: &http.Client{Timeout: timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return s.ask, nil
 }
 
 type remote struct {
@@ -46,8 +63,10 @@ type remote struct {
 	client    *http.Client
 }
 
-// mostRead bounds an answer of the service, in bytes.
-const mostRead = 32 << 20
+const (
+	mostRead = 32 << 20         // bytes of an answer of the service
+	timeout  = 30 * time.Second // of a request to it
+)
 
 func (s *remote) ask(ctx context.Context, path string, body []byte) ([]byte, error) {
 	method, to := http.MethodGet, *s.base
