@@ -29,7 +29,7 @@ func printHelp(cmd *cobra.Command, _ []string) {
 // its types has: the linker cannot see which of them a template calls, and the service binary grows by megabytes.
 func printUsage(cobras func(*cobra.Command) error) func(*cobra.Command) error {
 	return func(cmd *cobra.Command) error {
-		flags, settings, others := flagUsages(cmd, false), flagUsages(cmd, true), len(unused(cmd))
+		flags, settings, others := flagUsages(cmd, false, Columns), flagUsages(cmd, true, settingsWidth), len(unused(cmd))
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = true }) // else they are listed twice
 		if err := cobras(cmd); err != nil {
 			return err
@@ -79,7 +79,7 @@ func unused(cmd *cobra.Command) []*pflag.Flag {
 }
 
 // flagUsages returns the list of the flags that are settings, or, with settings false, of all other flags.
-func flagUsages(cmd *cobra.Command, settings bool) string {
+func flagUsages(cmd *cobra.Command, settings bool, width int) string {
 	selected := pflag.NewFlagSet("", pflag.ContinueOnError)
 	selected.SortFlags = !settings
 	cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
@@ -87,9 +87,5 @@ func flagUsages(cmd *cobra.Command, settings bool) string {
 			selected.AddFlag(f)
 		}
 	})
-	width := Columns
-	if settings {
-		width = settingsWidth
-	}
 	return strings.TrimSuffix(selected.FlagUsagesWrapped(width), "\n")
 }

@@ -178,8 +178,8 @@ func (s *Service) newHandler() (consumer.Handler, error) {
 // nil. It returns an error if something fails permanently.
 func (s *Service) Run(ctx context.Context) error {
 	defer s.Close()
-	s.log.Info("starting", "version", command.ThisBuild().Version, "recipe", s.recipeID, "input", s.cfg.Kafka.Topics.Inputs,
-		"group", s.cfg.Kafka.Group, "brokers", s.cfg.Kafka.Brokers, "redis", s.cfg.Redis.Addrs,
+	s.log.Info("starting", "version", command.ThisBuild().Version, "recipe", s.recipeID, "input",
+		s.cfg.Kafka.Topics.Inputs, "group", s.cfg.Kafka.Group, "brokers", s.cfg.Kafka.Brokers, "redis", s.cfg.Redis.Addrs,
 		"window", s.cfg.Window, "http", s.HTTPAddr())
 	if s.cfg.IsShadow() {
 		s.log.Info("this is a shadow: it publishes to one topic only", "topic", s.cfg.Kafka.Topics.Shadow,

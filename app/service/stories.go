@@ -104,7 +104,8 @@ func (s *Stories) Run(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(garbage)
 	}
-	s.log.Info("starting stories", "version", command.ThisBuild().Version, "topic", s.role.Topic, "http", s.listener.Addr())
+	s.log.Info("starting stories", "version", command.ThisBuild().Version, "topic", s.role.Topic, "http",
+		s.listener.Addr())
 	versions, err := s.newVersions()
 	if err != nil {
 		return err

@@ -116,7 +116,7 @@ func (s *inputSample) findings() []diag.Finding {
 	}
 	parts = append(parts, fmt.Sprintf("%d with neither id nor address, %d without a publisher, %d without a word, %d "+
 		"would be dead letters", s.noPage, s.noPublisher, s.noWords, s.dead))
-	f := diag.Finding{Severity: diag.OK, Subject: "input", Problem: strings.Join(parts, ", ")}
+	f := diag.Finding{Severity: diag.Warning, Subject: "input", Problem: strings.Join(parts, ", ")}
 	switch {
 	case float64(s.dead) >= mostlyDead*float64(s.records):
 		f.Severity = diag.Failure
@@ -124,15 +124,14 @@ func (s *inputSample) findings() []diag.Finding {
 			func(a, b string) int { return cmp.Compare(s.reasons[a], s.reasons[b]) })
 		f.Remedy = "correct the producer, or input.format and input.fields.text"
 	case float64(s.noWords+s.dead) >= manyWithout*float64(s.records):
-		f.Severity = diag.Warning
 		f.Remedy = "check input.format and input.fields.text, and read some of these records"
 	case 2*s.noPage > s.records:
-		f.Severity = diag.Warning
 		f.Remedy = "send the id of the page as id (input.fields.id), else new versions of a page are dropped as copies"
 	case 2*s.noPublisher > s.records:
-		f.Severity = diag.Warning
 		f.Remedy = "send the publisher or the address (input.fields.publisher, input.fields.url), else follow-ups of one " +
 			"publisher are dropped as copies"
+	default:
+		f.Severity = diag.OK
 	}
 	return []diag.Finding{f}
 }

@@ -157,8 +157,8 @@ func (e *explainer) byID(ctx context.Context, id string, since time.Duration) (*
 	return x, err
 }
 
-// writeDrops writes the page of what was dropped or marked in the last hours, and says how much that is. A copy that the
-// policy has sent to unique was not dropped.
+// writeDrops writes the page of what was dropped or marked in the last hours, and says how much that is. A copy that
+// the policy has sent to unique was not dropped.
 func (e *explainer) writeDrops(ctx context.Context, unique, file string, since time.Duration) (string, error) {
 	var weakest drops.Weakest
 	read := 0

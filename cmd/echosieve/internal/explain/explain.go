@@ -217,8 +217,8 @@ func (e *explainer) verdictOf(ctx context.Context, a *told.Article, at article.C
 	return article.Verdict{}
 }
 
-// compare compares two articles, by their texts or else by what the index has. A look-up for the later one has found the
-// earlier one: the verdict names it, or it is a candidate. If a text is lost, so are the anchors that may have found it.
+// compare compares two articles, by their texts or else by what the index has. A look-up for the later one has found
+// the earlier one: the verdict names it, or it is a candidate. With a text the anchors are lost that may have found it.
 func (e *explainer) compare(earlier, later *told.Article) *told.Comparison {
 	lost := earlier.Gone != "" || later.Gone != ""
 	c := e.judge.Compare(earlier, later, lost)

@@ -69,8 +69,7 @@ func (r *runs) begin(name string, first []byte) (*sourceRun, error) {
 		}
 	}
 	if run.Ended != "" || run.Number == 0 {
-		last := run
-		run = &sourceRun{Name: name, Started: r.now, before: last}
+		run = &sourceRun{Name: name, Started: r.now, before: run}
 		number, _ := r.index.Note(numberKey + name)
 		_, _ = fmt.Sscan(number, &run.Number) // a name without a number is new
 		run.Number++
