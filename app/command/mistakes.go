@@ -44,12 +44,12 @@ func commandArgs(cmd *cobra.Command, args []string) error {
 
 // needCommand is run for a command that has sub-commands when the user named none of them.
 func needCommand(cmd *cobra.Command, _ []string) error {
-	return fmt.Errorf("%s needs one of its commands; see %s --help", NameOf(cmd), cmd.CommandPath())
+	return fmt.Errorf("%s needs one of its commands; see %s --help", nameOf(cmd), cmd.CommandPath())
 }
 
-// NameOf returns the name of a command with the names of its parents, such as "config print". The name of the
+// nameOf returns the name of a command with the names of its parents, such as "config print". The name of the
 // program is left out because every error begins with it.
-func NameOf(cmd *cobra.Command) string {
+func nameOf(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
 }
 
@@ -58,7 +58,7 @@ func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s takes no arguments, but got %q; see %s --help", NameOf(cmd), args[0], cmd.CommandPath())
+	return fmt.Errorf("%s takes no arguments, but got %q; see %s --help", nameOf(cmd), args[0], cmd.CommandPath())
 }
 
 // Wants returns the cobra.Command.Args of a command that takes n arguments, none of them empty. wants says which, for
@@ -68,7 +68,7 @@ func Wants(n int, wants string) cobra.PositionalArgs {
 		if len(args) == n && !slices.Contains(args, "") {
 			return nil
 		}
-		return fmt.Errorf("%s wants %s; see %s --help", NameOf(cmd), wants, cmd.CommandPath())
+		return fmt.Errorf("%s wants %s; see %s --help", nameOf(cmd), wants, cmd.CommandPath())
 	}
 }
 

@@ -51,7 +51,7 @@ func (p Page) Write(w io.Writer) error {
 </head>
 <body>
 <h1>%[2]s</h1>
-`, base64.StdEncoding.EncodeToString(sum[:]), shown(p.Title), style+sidebyside.Style)
+`, base64.StdEncoding.EncodeToString(sum[:]), shown(p.title), style+sidebyside.Style)
 	for _, line := range p.Lead {
 		fmt.Fprintf(b, "<p>%s</p>\n", shown(line))
 	}
@@ -63,17 +63,17 @@ func (p Page) Write(w io.Writer) error {
 <button id="save" disabled>Save marks.tsv</button> <output id="count"></output>
 </nav>
 <main data-columns="%s" data-r="%s" data-w="%s" data-v="%s">
-`, options(p.Pairs, Pair.Kind), options(p.Pairs, Pair.Publishers), attribute(strings.Join(markColumns, " ")),
+`, options(p.pairs, pair.kind), options(p.pairs, pair.publishers), attribute(strings.Join(markColumns, " ")),
 		attribute(LabelRight), attribute(LabelWrong), attribute(LabelVersion))
-	for i := range p.Pairs {
-		p.Pairs[i].write(b)
+	for i := range p.pairs {
+		p.pairs[i].write(b)
 	}
 	fmt.Fprintf(b, "</main>\n<script>%s</script>\n</body>\n</html>\n", script)
 	return b.Flush()
 }
 
 // options are the values by which the page filters, the most frequent first.
-func options(pairs []Pair, of func(Pair) string) string {
+func options(pairs []pair, of func(pair) string) string {
 	counts := map[string]int{}
 	for _, p := range pairs {
 		counts[of(p)]++
@@ -87,15 +87,15 @@ func options(pairs []Pair, of func(Pair) string) string {
 	return list
 }
 
-func (p Pair) write(b *bufio.Writer) {
+func (p pair) write(b *bufio.Writer) {
 	fmt.Fprintf(b, `<article tabindex="0" data-kind="%s" data-publishers="%s" data-ida="%s" data-idb="%s" `+
 		`data-recorda="%s" data-recordb="%s" data-a="%s" data-b="%s">
 <header><b>%s</b> &middot; %s <span class="marks"><button data-key="r">right</button><button data-key="w">wrong</button>`+
 		`<button data-key="v">version</button></span></header>
 <p>%s</p>
-`, attribute(p.Kind()), attribute(p.Publishers()), attribute(p.Original.ID), attribute(p.Article.ID),
+`, attribute(p.kind()), attribute(p.publishers()), attribute(p.Original.ID), attribute(p.Article.ID),
 		attribute(p.Original.Record), attribute(p.Article.Record), attribute(saved(p.Original)), attribute(saved(p.Article)),
-		shown(p.Kind()), shown(p.Figures()), shown(p.Says))
+		shown(p.kind()), shown(p.figures()), shown(p.Says))
 	p.writeNews(b)
 	fmt.Fprint(b, `<div class="sides">`)
 	writeSide(b, &p.Original)
@@ -103,7 +103,7 @@ func (p Pair) write(b *bufio.Writer) {
 	fmt.Fprintf(b, "</div>\n%s</article>\n", sidebyside.HTML(p.texts, false))
 }
 
-func (p Pair) writeNews(b *bufio.Writer) {
+func (p pair) writeNews(b *bufio.Writer) {
 	if p.Changes == nil {
 		return
 	}

@@ -60,35 +60,35 @@ func (w *Weakest) List() []Drop {
 	return w.list[:min(len(w.list), Most)]
 }
 
-// Pair is a drop beside its original.
-type Pair struct {
+// pair is a drop beside its original.
+type pair struct {
 	*told.Version // an article that is Gone has no text
 	verdict       article.Verdict
 	texts         []changes.Run
 }
 
 // newPair compares a dropped article with its original, as far as their texts are known.
-func newPair(judge *told.Judge, earlier, later told.Article, v article.Verdict) Pair {
-	p := Pair{Version: judge.Version(&earlier, &later, &v), verdict: v}
+func newPair(judge *told.Judge, earlier, later told.Article, v article.Verdict) pair {
+	p := pair{Version: judge.Version(&earlier, &later, &v), verdict: v}
 	if p.Changes != nil {
 		p.texts = told.Align(&earlier, &later)
 	}
 	return p
 }
 
-// Publishers names both publishers, as the page filters by them.
-func (p Pair) Publishers() string {
+// publishers names both publishers, as the page filters by them.
+func (p pair) publishers() string {
 	name := func(a *told.Article) string {
 		return cmp.Or(visible.Line(article.PublisherOf(a.Publisher, a.URL)), "?")
 	}
 	return name(&p.Article) + " \u2192 " + name(&p.Original)
 }
 
-// Kind is the verdict with its reason.
-func (p Pair) Kind() string { return p.Verdict + " " + p.Reason }
+// kind is the verdict with its reason.
+func (p pair) kind() string { return p.Verdict + " " + p.Reason }
 
-// Figures says what the verdict measured.
-func (p Pair) Figures() string {
+// figures says what the verdict measured.
+func (p pair) figures() string {
 	v := &p.verdict
 	if v.Similarity == 0 {
 		return visible.Count(v.Distance, "bit")
@@ -113,25 +113,25 @@ func saved(a told.Article) string {
 
 // Page is a page of drops.
 type Page struct {
-	Title string
+	title string
 	Lead  []string // what comes first
-	Pairs []Pair   // the least sure first
+	pairs []pair   // the least sure first
 }
 
 // NewPage returns the page of the weakest drops among so many articles. both finds a drop and its original.
 func NewPage(title string, articles int, weakest *Weakest, judge *told.Judge,
 	both func(*Drop) (earlier, later told.Article, err error)) (*Page, error) {
-	p := &Page{Title: title}
+	p := &Page{title: title}
 	for _, drop := range weakest.List() {
 		earlier, later, err := both(&drop)
 		if err != nil {
 			return nil, err
 		}
-		p.Pairs = append(p.Pairs, newPair(judge, earlier, later, drop.Verdict))
+		p.pairs = append(p.pairs, newPair(judge, earlier, later, drop.Verdict))
 	}
 	said := fmt.Sprintf("%s; %d dropped as copies or marked as possible ones.", visible.Count(articles, "article"),
 		weakest.All)
-	if kept := len(p.Pairs); kept < weakest.All {
+	if kept := len(p.pairs); kept < weakest.All {
 		said += fmt.Sprintf(" The page has the %d of which their original has least.", kept)
 	}
 	p.Lead = []string{said, "First stand the articles of which their original has least, then the newest. Left is the " +

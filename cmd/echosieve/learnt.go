@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,7 @@ away. A sentence is named by its hash, which "echosieve learnt" lists, or whole,
 			known[r.Hash] = r.Sentence
 		}
 		for i := range vetoes {
-			if vetoes[i].Sentence == "" {
-				vetoes[i].Sentence = known[vetoes[i].Hash]
-			}
+			vetoes[i].Sentence = cmp.Or(vetoes[i].Sentence, known[vetoes[i].Hash])
 		}
 		if err := t.Publish(cmd.Context(), vetoes); err != nil {
 			return err

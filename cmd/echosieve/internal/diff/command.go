@@ -51,14 +51,15 @@ func Command() *cobra.Command {
 		if *since > 0 {
 			l.since = time.Now().Add(-*since)
 		}
-		var sides [2]*side
-		for i, name := range args {
-			var err error
-			if sides[i], err = l.load(cmd.Context(), name); err != nil {
-				return err
-			}
+		a, err := l.load(cmd.Context(), args[0])
+		if err != nil {
+			return err
 		}
-		result := join(sides[0], sides[1], int(*samples))
+		b, err := l.load(cmd.Context(), args[1])
+		if err != nil {
+			return err
+		}
+		result := join(a, b, int(*samples))
 		if result.Both == 0 {
 			return &command.AnswerError{
 				Text: fmt.Sprintf("no record has a verdict on both sides: %s has %d, %s has %d; do both come from "+

@@ -164,6 +164,5 @@ func (o *outputs) close(sync bool) error {
 		}
 		errs = append(errs, f.Close())
 	}
-	o.files = nil
 	return errors.Join(errs...)
 }
