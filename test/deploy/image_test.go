@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/compose-spec/compose-go/v2/cli"
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -82,9 +81,8 @@ func (e *engine) logs(container string) string {
 // the name that the Dockerfile asks for.
 func (e *engine) base() {
 	e.t.Helper()
-	dockerfile, err := os.ReadFile(filepath.Join(e.root, "deploy/Dockerfile"))
-	require.NoError(e.t, err)
-	from := regexp.MustCompile(`(?m)^FROM (golang:(\S+)-(\w+)) AS build$`).FindStringSubmatch(string(dockerfile))
+	from := regexp.MustCompile(`(?m)^FROM (golang:(\S+)-(\w+)) AS build$`).FindStringSubmatch(
+		host.Read(e.t, "deploy/Dockerfile"))
 	require.NotNil(e.t, from)
 	debian := filepath.Join(e.t.TempDir(), "debian")
 	e.run(e.t.Context(), "debootstrap", "--variant=minbase", "--include=ca-certificates", from[3], debian)
@@ -173,12 +171,7 @@ func TestImage(t *testing.T) {
 	t.Logf("image: %s, %.1f MB", time.Since(begin).Round(time.Second), float64(images[0].Size)/1e6)
 	require.Less(t, images[0].Size, int64(40e6))
 
-	options, err := cli.NewProjectOptions([]string{filepath.Join(e.root, "docker-compose.yml")},
-		cli.WithProfiles([]string{"*"}))
-	require.NoError(t, err)
-	project, err := options.LoadProject(t.Context())
-	require.NoError(t, err)
-	compose := project.Services
+	compose := compose(t).Services
 	broker := startKafka(t, compose["kafka"])
 	_, port, _ := strings.Cut(broker, ":")
 	healthy(t, compose["kafka"], here, "19092", port)
@@ -203,7 +196,8 @@ func TestImage(t *testing.T) {
 	t.Logf("ready: %s", time.Since(begin).Round(100*time.Millisecond))
 
 	feeder := compose["feeder"]
-	e.start(feeder, "echosieve:service", replace(feeder.Command, "kafka:19092", broker)...)
+	e.start(feeder, "echosieve:service",
+		strings.Fields(strings.ReplaceAll(strings.Join(feeder.Command, " "), "kafka:19092", broker))...)
 	counts := readVerdicts(t, broker, "articles-unique", "articles-duplicate")
 	t.Logf("verdicts: %v", counts)
 
@@ -211,7 +205,6 @@ func TestImage(t *testing.T) {
 	e.podman("stop", "--time", "30", sieve)
 	require.Equal(t, "0", e.podman("inspect", "--format", "{{.State.ExitCode}}", sieve), "exit code after stop")
 	t.Logf("stopped: %s", time.Since(begin).Round(100*time.Millisecond))
-
 }
 
 // startKafka starts Kafka with the environment of docker-compose.yml, in the manner of Apache's image:
@@ -231,14 +224,6 @@ func startKafka(t *testing.T, s types.ServiceConfig) string {
 	}
 	require.Greater(t, len(settings), 5)
 	return kafkaserver.Start(t, strings.TrimPrefix(s.Image, "apache/kafka:"), settings...).Addr
-}
-
-func replace(words []string, pairs ...string) []string {
-	var changed []string
-	for _, word := range words {
-		changed = append(changed, strings.NewReplacer(pairs...).Replace(word))
-	}
-	return changed
 }
 
 // readVerdicts reads topics until each has a verdict, and together they have enough. It returns the numbers by verdict.

@@ -90,11 +90,7 @@ func TestRelease(t *testing.T) {
 		again.Dir = host.Root(t)
 		out, err := again.CombinedOutput()
 		require.NoError(t, err, "%s", out)
-		first, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
-		require.NoError(t, err)
-		second, err := os.ReadFile(filepath.Join(tree, "again", "SHA256SUMS"))
-		require.NoError(t, err)
-		require.Equal(t, string(first), string(second))
+		require.Equal(t, string(contents(t, dir, "SHA256SUMS")), string(contents(t, tree, "again/SHA256SUMS")))
 	})
 }
 
@@ -165,9 +161,7 @@ print(f"scraped {stats['item_scraped_count']}, dropped {stats['item_dropped_coun
 
 func gunzip(t *testing.T, path string) io.Reader {
 	t.Helper()
-	data, err := os.ReadFile(path)
-	require.NoError(t, err)
-	z, err := gzip.NewReader(bytes.NewReader(data))
+	z, err := gzip.NewReader(bytes.NewReader(contents(t, "", path)))
 	require.NoError(t, err)
 	return z
 }
@@ -201,15 +195,11 @@ func unpack(t *testing.T, archive io.Reader, dir string, commit time.Time) map[s
 }
 
 func checkChecksums(t *testing.T, dir string) {
-	sums, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
-	require.NoError(t, err)
 	named := map[string]string{"SHA256SUMS": ""}
-	for line := range strings.Lines(string(sums)) {
+	for line := range strings.Lines(string(contents(t, dir, "SHA256SUMS"))) {
 		sum, name, ok := strings.Cut(strings.TrimSpace(line), "  ")
 		require.True(t, ok, line)
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		require.NoError(t, err)
-		actual := sha256.Sum256(data)
+		actual := sha256.Sum256(contents(t, dir, name))
 		require.Equal(t, hex.EncodeToString(actual[:]), sum, name)
 		named[name] = sum
 	}
@@ -276,8 +266,7 @@ func TestWorkflows(t *testing.T) {
 	uses := regexp.MustCompile(`(?m)\buses: (.*)$`)
 	pinned := regexp.MustCompile(`^(\./\.github/workflows/\w+\.yml|[\w/-]+@[0-9a-f]{40} # v[\d.]+)$`)
 	for _, path := range workflows {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
+		data := contents(t, "", path)
 		var workflow struct{ Permissions map[string]string }
 		require.NoError(t, yaml.Unmarshal(data, &workflow), path)
 		require.Equal(t, map[string]string{"contents": "read"}, workflow.Permissions, path)
@@ -292,9 +281,7 @@ func TestWorkflows(t *testing.T) {
 	forms, err := filepath.Glob(filepath.Join(host.Root(t), ".github/ISSUE_TEMPLATE/*.yml"))
 	require.NoError(t, err)
 	for _, path := range append(forms, filepath.Join(host.Root(t), ".github/dependabot.yml")) {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		require.NoError(t, yaml.Unmarshal(data, new(map[string]any)), path)
+		require.NoError(t, yaml.Unmarshal(contents(t, "", path), new(map[string]any)), path)
 	}
 }
 
