@@ -53,16 +53,8 @@ func run(ctx context.Context, args []string, out io.Writer) (int, *rig.Summary) 
 	defer cancel(nil)
 	h := host.New(ctx, cancel)
 	s := rig.NewSummary()
-	done := make(chan error, 1)
-	// In a goroutine of its own, because a server that fails ends the calling goroutine.
-	go func() {
-		var err error
-		defer func() { done <- err }()
-		err = torture(h, &o, s, out)
-	}()
-	err = <-done
-	if cause := context.Cause(ctx); err == nil {
-		err = cause
+	if stopped := h.Do(func() { err = torture(h, &o, s, out) }); err == nil {
+		err = stopped
 	}
 	h.Close()
 	s.Print(out)

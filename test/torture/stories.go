@@ -36,19 +36,6 @@ func (r *round) accountStories(ctx context.Context) error {
 	}
 	want := ledger.Stories(inputs, outputs, rig.Window)
 	ledger.Label(want, labels)
-	var got map[string]stories.Record
-	var bad []ledger.Violation
-	for end := time.Now().Add(r.o.patience); ; {
-		if got, err = ledger.LastStories(ctx, r.KafkaAddrs, r.StoriesTopic()); err != nil {
-			return err
-		}
-		if bad = ledger.CompareStories(want, got); len(bad) == 0 || time.Now().After(end) {
-			break
-		}
-		if err := process.Pause(ctx, 200*time.Millisecond); err != nil {
-			return err
-		}
-	}
 	largest, publishers, named, warned := 0, 0, 0, 0
 	for _, s := range want {
 		largest, publishers = max(largest, s.Copies), max(publishers, s.Publishers)
@@ -56,25 +43,32 @@ func (r *round) accountStories(ctx context.Context) error {
 	}
 	r.Say("%d stories, the largest with %d copies, of at most %d publishers; %d name an origin, %d have labels",
 		len(want), largest, publishers, named, warned)
-	for _, v := range bad {
-		r.Violate(v.Kind, "%s", v.Text)
-	}
-	if err := r.accountChanges(ctx, outputs); err != nil {
+	var got map[string]stories.Record
+	if err := r.settle(ctx, func() (bad ledger.Violations, err error) {
+		got, err = ledger.LastStories(ctx, r.KafkaAddrs, r.StoriesTopic())
+		return ledger.CompareStories(want, got), err
+	}); err != nil {
 		return err
 	}
+	var changes []*kgo.Record
+	if err := r.settle(ctx, func() (bad ledger.Violations, err error) {
+		changes, err = kafkaserver.ReadAll(ctx, r.KafkaAddrs, []string{r.ChangesTopic()})
+		return ledger.CompareChanges(outputs, changes), err
+	}); err != nil {
+		return err
+	}
+	r.Say("%d records of changes", len(changes))
 	return r.compareState(ctx, got)
 }
 
-// accountChanges waits until the topic of changes holds what is new in each version, once.
-func (r *round) accountChanges(ctx context.Context, outputs []*kgo.Record) error {
+// settle waits until a topic is as it must be. What is not so in time is noted.
+func (r *round) settle(ctx context.Context, check func() (ledger.Violations, error)) error {
 	for end := time.Now().Add(r.o.patience); ; {
-		got, err := kafkaserver.ReadAll(ctx, r.KafkaAddrs, []string{r.ChangesTopic()})
+		bad, err := check()
 		if err != nil {
 			return err
 		}
-		bad := ledger.CompareChanges(outputs, got)
 		if len(bad) == 0 || time.Now().After(end) {
-			r.Say("%d records of changes", len(got))
 			for _, v := range bad {
 				r.Violate(v.Kind, "%s", v.Text)
 			}
