@@ -260,17 +260,16 @@ func checkSignatures(t *testing.T, dir string) {
 // Actions run with the rights of the workflow, so each is a commit that cannot move. The gate runs on the image whose
 // compiler builds the container.
 func TestWorkflows(t *testing.T) {
-	workflows, err := filepath.Glob(filepath.Join(host.Root(t), ".github/workflows/*.yml"))
-	require.NoError(t, err)
+	workflows := host.Files(t, ".github/workflows/*.yml")
 	require.Len(t, workflows, 3)
 	uses := regexp.MustCompile(`(?m)\buses: (.*)$`)
 	pinned := regexp.MustCompile(`^(\./\.github/workflows/\w+\.yml|[\w/-]+@[0-9a-f]{40} # v[\d.]+)$`)
 	for _, path := range workflows {
-		data := contents(t, "", path)
+		text := host.Read(t, path)
 		var workflow struct{ Permissions map[string]string }
-		require.NoError(t, yaml.Unmarshal(data, &workflow), path)
+		require.NoError(t, yaml.Unmarshal([]byte(text), &workflow), path)
 		require.Equal(t, map[string]string{"contents": "read"}, workflow.Permissions, path)
-		found := uses.FindAllStringSubmatch(string(data), -1)
+		found := uses.FindAllStringSubmatch(text, -1)
 		require.NotEmpty(t, found, path)
 		for _, m := range found {
 			require.Regexp(t, pinned, m[1], path)
@@ -278,10 +277,8 @@ func TestWorkflows(t *testing.T) {
 	}
 	image := regexp.MustCompile(`FROM (golang:\S+)`).FindStringSubmatch(host.Read(t, "deploy/Dockerfile"))[1]
 	require.Contains(t, host.Read(t, ".github/workflows/gate.yml"), "container: "+image+" ")
-	forms, err := filepath.Glob(filepath.Join(host.Root(t), ".github/ISSUE_TEMPLATE/*.yml"))
-	require.NoError(t, err)
-	for _, path := range append(forms, filepath.Join(host.Root(t), ".github/dependabot.yml")) {
-		require.NoError(t, yaml.Unmarshal(contents(t, "", path), new(map[string]any)), path)
+	for _, path := range append(host.Files(t, ".github/ISSUE_TEMPLATE/*.yml"), ".github/dependabot.yml") {
+		require.NoError(t, yaml.Unmarshal([]byte(host.Read(t, path)), new(map[string]any)), path)
 	}
 }
 

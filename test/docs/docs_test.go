@@ -6,7 +6,6 @@
 package docs
 
 import (
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -221,9 +220,7 @@ var (
 // commands.
 func TestChinesePagesAgree(t *testing.T) {
 	whole := map[string]bool{"README.zh-CN.md": true, "docs/zh/from-simhash.md": true}
-	translated, err := fs.Glob(os.DirFS(host.Root(t)), "docs/zh/*.md")
-	require.NoError(t, err)
-	for _, page := range append(translated, "README.zh-CN.md") {
+	for _, page := range append(host.Files(t, "docs/zh/*.md"), "README.zh-CN.md") {
 		original := strings.ReplaceAll(strings.ReplaceAll(page, "docs/zh/", "docs/"), ".zh-CN", "")
 		zh, en := host.Read(t, page), host.Read(t, original)
 		english := commandsOf(t, original)
@@ -270,9 +267,7 @@ func isCommand(line string) bool { return slices.Contains(programs, programOf(li
 // pages returns the paths of the pages, from the root of the repository: README first, as a reader goes.
 func pages(t *testing.T) []string {
 	t.Helper()
-	found, err := fs.Glob(os.DirFS(host.Root(t)), "docs/*.md")
-	require.NoError(t, err)
-	return append([]string{"README.md"}, found...)
+	return append([]string{"README.md"}, host.Files(t, "docs/*.md")...)
 }
 
 // commandsOf returns the commands of a page in their order: of indented blocks, of blocks fenced as sh, and

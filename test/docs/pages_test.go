@@ -3,7 +3,6 @@ package docs
 import (
 	"flag"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -98,12 +97,7 @@ var (
 // documents returns the paths of all pages, from the root of the repository.
 func documents(t *testing.T) []string {
 	t.Helper()
-	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/zh/*.md"} {
-		found, err := fs.Glob(os.DirFS(host.Root(t)), pattern)
-		require.NoError(t, err)
-		pages = append(pages, found...)
-	}
+	pages := slices.Concat(host.Files(t, "*.md"), host.Files(t, "docs/*.md"), host.Files(t, "docs/zh/*.md"))
 	require.Contains(t, pages, "README.md")
 	return pages
 }
@@ -148,10 +142,7 @@ var update = flag.Bool("update", false, "write the lists of docs/detection.md in
 
 // The lists of rows and needs in docs/detection.md are those of the code. With -update, the test writes them.
 func TestRuleIsDocumented(t *testing.T) {
-	name := filepath.Join("..", "..", "docs", "detection.md")
-	page, err := os.ReadFile(name)
-	require.NoError(t, err)
-	text := string(page)
+	text := host.Read(t, "docs/detection.md")
 	var rows, needs strings.Builder
 	for i, row := range evidence.Rows() {
 		verdict := "different"
@@ -183,7 +174,7 @@ func TestRuleIsDocumented(t *testing.T) {
 		}
 	}
 	if *update {
-		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
+		require.NoError(t, os.WriteFile("../../docs/detection.md", []byte(text), 0o644))
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -32,6 +33,14 @@ func Read(t testing.TB, path string) string {
 	text, err := os.ReadFile(filepath.Join(Root(t), path))
 	require.NoError(t, err)
 	return string(text)
+}
+
+// Files returns the paths of the files that match a pattern, such as docs/*.md. Paths start from the root.
+func Files(t testing.TB, pattern string) []string {
+	t.Helper()
+	found, err := fs.Glob(os.DirFS(Root(t)), pattern)
+	require.NoError(t, err)
+	return found
 }
 
 // Between returns the part of a text from behind one part to before another.

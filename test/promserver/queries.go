@@ -1,7 +1,6 @@
 package promserver
 
 import (
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,10 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-const (
-	alertsFile = "deploy/prometheus/alerts.yml"
-	boardsDir  = "deploy/grafana/dashboards"
-)
+const alertsFile = "deploy/prometheus/alerts.yml"
 
 var (
 	labelValues = regexp.MustCompile(`^label_values\((.+), \w+\)$`)
@@ -55,12 +51,7 @@ func Queries(t testing.TB) []string {
 // Boards returns the files of the shipped boards, relative to Root.
 func Boards(t testing.TB) []string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(host.Root(t), boardsDir, "*.json"))
-	require.NoError(t, err)
-	for i := range files {
-		files[i] = filepath.Join(boardsDir, filepath.Base(files[i]))
-	}
-	return files
+	return host.Files(t, "deploy/grafana/dashboards/*.json")
 }
 
 // BoardExprs returns the expressions of all panels and annotations of all boards, unchanged.
