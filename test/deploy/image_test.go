@@ -3,7 +3,6 @@
 package deploy_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -49,13 +48,7 @@ func newEngine(t *testing.T) *engine {
 // run runs a program in the repository and returns what it prints on standard output.
 func (e *engine) run(ctx context.Context, name string, args ...string) string {
 	e.t.Helper()
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = e.root
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	require.NoError(e.t, err, "%s %v\n%s%s", name, args, out, &stderr)
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(outputOf(ctx, e.t, e.root, name, args...))
 }
 
 func (e *engine) buildah(args ...string) string {

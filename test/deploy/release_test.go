@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -50,7 +51,12 @@ func release(t *testing.T) string {
 // output runs a program in a folder, requires its success, and returns what it prints.
 func output(t *testing.T, dir, program string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), program, args...)
+	return outputOf(t.Context(), t, dir, program, args...)
+}
+
+func outputOf(ctx context.Context, t *testing.T, dir, program string, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

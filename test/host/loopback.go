@@ -1,10 +1,14 @@
 package host
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"testing"
+	"time"
 )
 
 // Ports returns n different ports that nobody listens on. The ports lie below the range that systems use for
@@ -51,6 +55,23 @@ func SkipShort(t testing.TB) {
 
 // Addr is the address of a port.
 func Addr(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
+
+// Get returns status and body of a page. The server must answer within the limit.
+func Get(ctx context.Context, url string, limit time.Duration) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	body, err = io.ReadAll(answer.Body)
+	return answer.StatusCode, body, err
+}
 
 // Front puts a proxy in front of each address of one server and returns the addresses of the proxies. The
 // server announces these addresses: clients, and the servers that replicate or watch it, use them. A nil

@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"net/url"
@@ -106,18 +105,9 @@ func (p *Prom) query(ctx context.Context, query string) (model.Vector, error) {
 }
 
 func (p *Prom) get(ctx context.Context, path string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+path, nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = resp.Body.Close() }()
-	body, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", resp.Status, body)
+	status, body, err := host.Get(ctx, p.URL+path, answerTimeout)
+	if err == nil && status != http.StatusOK {
+		err = fmt.Errorf("%d: %s", status, body)
 	}
 	return body, err
 }

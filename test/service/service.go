@@ -3,12 +3,11 @@ package service
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -136,14 +135,11 @@ func (p *Process) End(t testing.TB) int {
 
 // Get returns status and body of a page, or the error.
 func (p *Process) Get(path string) string {
-	client := http.Client{Timeout: 10 * time.Second} // it may be frozen
-	res, err := client.Get("http://" + p.HTTP + path)
+	status, body, err := host.Get(context.Background(), "http://"+p.HTTP+path, 10*time.Second) // it may be frozen
 	if err != nil {
 		return err.Error()
 	}
-	defer res.Body.Close()
-	body, _ := io.ReadAll(res.Body)
-	return fmt.Sprintf("%d %s", res.StatusCode, body)
+	return fmt.Sprintf("%d %s", status, body)
 }
 
 // Ready says whether readyz is green.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"echosieve/test/torture/internal/process"
 	"echosieve/test/torture/internal/rig"
 )
 
@@ -50,8 +51,10 @@ func redisReplicas(o rig.Options) bool { return o.RedisKind != rig.PlainRedis }
 
 // All are the faults by their names on the command line.
 var All = map[string]Fault{
-	"kill":  {Lane: Processes, Inject: kill, About: "kill a process with SIGKILL, start another"},
-	"term":  {Lane: Processes, Inject: terminate, About: "end a process with SIGTERM, start another"},
+	"kill": {Lane: Processes, About: "kill a process with SIGKILL, start another",
+		Inject: end("SIGKILL", func(_ *rig.Round, p *process.Process) error { return p.Kill() }, time.Second)},
+	"term": {Lane: Processes, About: "end a process with SIGTERM, start another",
+		Inject: end("SIGTERM", func(r *rig.Round, p *process.Process) error { return r.Terminate(p) }, 0)},
 	"storm": {Lane: Processes, Inject: storm, About: "processes join and leave faster than the group settles"},
 	"zombie": {Lane: Processes, Inject: zombie,
 		About: "freeze a process until others have its partitions, then let it resume"},

@@ -15,35 +15,24 @@ import (
 	"echosieve/test/torture/internal/rig"
 )
 
-func kill(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
-	p, err := r.Pick(random)
-	if err != nil {
-		return "", err
+// end returns a fault that ends a process and starts another one, after a pause of up to the given length.
+func end(signal string, end func(*rig.Round, *process.Process) error, pause time.Duration) injector {
+	return func(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
+		p, err := r.Pick(random)
+		if err == nil {
+			err = end(r, p)
+		}
+		if err == nil && pause > 0 {
+			err = process.Pause(ctx, between(random, 0, pause))
+		}
+		if err == nil {
+			_, err = r.Start()
+		}
+		if err != nil {
+			return "", err
+		}
+		return p.Name + " ended by " + signal, nil
 	}
-	if err := p.Kill(); err != nil {
-		return "", err
-	}
-	if err := process.Pause(ctx, between(random, 0, time.Second)); err != nil {
-		return "", err
-	}
-	if _, err := r.Start(); err != nil {
-		return "", err
-	}
-	return p.Name + " ended by SIGKILL", nil
-}
-
-func terminate(_ context.Context, r *rig.Round, random *rand.Rand) (string, error) {
-	p, err := r.Pick(random)
-	if err != nil {
-		return "", err
-	}
-	if err := r.Terminate(p); err != nil {
-		return "", err
-	}
-	if _, err := r.Start(); err != nil {
-		return "", err
-	}
-	return p.Name + " ended by SIGTERM", nil
 }
 
 func replace(ctx context.Context, r *rig.Round, _ *rand.Rand) (string, error) {

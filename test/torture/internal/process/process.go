@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +19,7 @@ import (
 	"time"
 
 	"echosieve/cmd/echosieve-lab/child"
+	"echosieve/test/host"
 )
 
 // Process is one running service. It is safe for concurrent use.
@@ -216,17 +216,5 @@ func (l Listener) Counter(ctx context.Context, name string) (int, error) {
 }
 
 func (l Listener) get(ctx context.Context, path string) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+string(l)+path, nil)
-	if err != nil {
-		return 0, nil, err
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = res.Body.Close() }()
-	body, err = io.ReadAll(res.Body)
-	return res.StatusCode, body, err
+	return host.Get(ctx, "http://"+string(l)+path, 3*time.Second)
 }
