@@ -75,32 +75,30 @@ func newPairsCommand() *cobra.Command {
 		Args:    cobra.ArbitraryArgs,
 	}
 	o.add(cmd)
-	output := newOutput(cmd, "charts and all wrong pairs", report.Pairs)
-	limits := gates{cmd, map[string]*gate{}}
-	limits.add("min-recall", "exit with 1 if recall is below this", true, 1)
-	limits.add("min-precision", "exit with 1 if precision is below this", true, 1)
-	limits.add("min-f1", "exit with 1 if F1 is below this", true, 1)
-	limits.add("min-candidate-recall", "exit with 1 if candidate recall is below this", true, 1)
-	limits.add("max-fpr", "exit with 1 if the false-positive rate is above this", false, 1)
+	output := newOutput(cmd, "charts and all wrong pairs", report.Pairs, pairFigures)
+	output.limit("min-recall", "exit with 1 if recall is below this", true, 1)
+	output.limit("min-precision", "exit with 1 if precision is below this", true, 1)
+	output.limit("min-f1", "exit with 1 if F1 is below this", true, 1)
+	output.limit("min-candidate-recall", "exit with 1 if candidate recall is below this", true, 1)
+	output.limit("max-fpr", "exit with 1 if the false-positive rate is above this", false, 1)
 	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, names []string) error {
-		if err := errors.Join(o.validate(names), limits.validate(), output.validate()); err != nil {
+		if err := errors.Join(o.validate(names), output.validate()); err != nil {
 			return err
 		}
 		result, recipeID, err := o.eval(cmd, cfg, names, output.html != "")
 		if err != nil {
 			return err
 		}
-		if err := output.show(cmd.OutOrStdout(), result, recipeID, append(names, o.docs, o.pairs, o.ignore)...); err != nil {
-			return err
-		}
-		return limits.check(
-			figure{"min-recall", "recall", result.Recall},
-			figure{"min-precision", "precision", result.Precision},
-			figure{"min-f1", "F1", result.F1},
-			figure{"min-candidate-recall", "candidate recall", result.CandidateRecall},
-			figure{"max-fpr", "false-positive rate", result.FalsePositiveRate},
-		)
+		return output.show(result, recipeID, append(names, o.docs, o.pairs, o.ignore)...)
 	}, "recipe", "detection", "input")
+}
+
+func pairFigures(r figures.PairsResult) []figure {
+	return []figure{
+		{"min-recall", "recall", r.Recall}, {"min-precision", "precision", r.Precision}, {"min-f1", "F1", r.F1},
+		{"min-candidate-recall", "candidate recall", r.CandidateRecall},
+		{"max-fpr", "false-positive rate", r.FalsePositiveRate},
+	}
 }
 
 // eval judges the pairs. With withTexts it adds their texts to labelled pairs with a wrong verdict.

@@ -68,14 +68,13 @@ func newStreamCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&docs, "docs", "", "file of articles in the order in which they come")
 	cmd.Flags().IntVar(&sample, "sample", 0, "dropped articles to show side by side, within one publisher and across")
-	output := newOutput(cmd, "charts", report.Stream)
-	limits := gates{cmd, map[string]*gate{}}
-	limits.add("min-caught", "exit with 1 if the share of copies caught is below this in some language", true, 1)
-	limits.add("max-dropped", "exit with 1 if more originals than this are dropped", false, 1e12)
-	limits.add("max-wrong-original", "exit with 1 if more copies than this have a wrong original", false, 1e12)
+	output := newOutput(cmd, "charts", report.Stream, streamFigures)
+	output.limit("min-caught", "exit with 1 if the share of copies caught is below this in some language", true, 1)
+	output.limit("max-dropped", "exit with 1 if more originals than this are dropped", false, 1e12)
+	output.limit("max-wrong-original", "exit with 1 if more copies than this have a wrong original", false, 1e12)
 	_ = cmd.MarkFlagRequired("docs") // fails only for a flag that does not exist
 	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, _ []string) error {
-		if err := errors.Join(limits.validate(), output.validate()); err != nil {
+		if err := output.validate(); err != nil {
 			return err
 		}
 		if sample < 0 {
@@ -85,10 +84,7 @@ func newStreamCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := output.show(cmd.OutOrStdout(), result, recipeID, docs); err != nil {
-			return err
-		}
-		return limits.check(streamFigures(result)...)
+		return output.show(result, recipeID, docs)
 	}, "kafka", "redis", "window", "recipe", "detection", "policy", "input", "log")
 }
 

@@ -39,7 +39,8 @@ func newVersusCommand() *cobra.Command {
   echosieve-lab eval versus articles.jsonl.gz --recipe classic-yanyiwu --each 3`,
 		Args: cobra.MaximumNArgs(1),
 	}
-	output := newOutput(cmd, "the articles that only one drops", report.Versus)
+	output := newOutput(cmd, "the articles that only one drops", report.Versus,
+		func(figures.VersusResult) []figure { return nil })
 	cmd.Flags().IntVar(&o.each, "each", 10, "articles to show of those that only one recipe drops")
 	command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, args []string) error {
 		if len(args) == 0 {
@@ -56,7 +57,7 @@ func newVersusCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return output.show(cmd.OutOrStdout(), result, recipeIDs, o.file)
+		return output.show(result, recipeIDs, o.file)
 	}, "window", "detection", "policy", "input")
 	other := pflag.NewFlagSet("", pflag.ContinueOnError)
 	other.StringVar(&o.recipe, "recipe", "classic-python-200", "the other recipe")
