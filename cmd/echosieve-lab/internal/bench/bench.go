@@ -63,16 +63,11 @@ take the median of several rounds.`,
 		if rounds < 1 || limit < 1 {
 			return errors.New("--rounds and --limit must be at least 1")
 		}
-		cfg.Input.Config = cfg.Input.AsJSON()
-		recipe, err := cfg.LoadRecipe()
+		in, err := read(cmd, cfg, names, limit)
 		if err != nil {
 			return err
 		}
-		records, err := readRecords(cmd, names, limit, cfg, recipe)
-		if err != nil {
-			return err
-		}
-		r, err := run(cmd.Context(), cfg, recipe, records, rounds, cmd.ErrOrStderr())
+		r, err := in.measure(cmd.Context(), rounds, cmd.ErrOrStderr())
 		if err != nil {
 			return err
 		}
@@ -80,24 +75,33 @@ take the median of several rounds.`,
 	})
 }
 
-// readRecords makes the records of the files that produce would publish; without files it repeats the sample.
-// Records without an article are kept, because the service spends time on them, too. If no record has an
-// article, that is an error.
-func readRecords(cmd *cobra.Command, names []string, limit int, cfg config.Config, recipe *recipe.Recipe) (
-	[]record.Record, error) {
-	var records []record.Record
+// input is what a measurement is made with.
+type input struct {
+	cfg     config.Config
+	recipe  *recipe.Recipe
+	records []record.Record
+}
+
+// read makes the records of the files that produce would publish; without files it repeats the sample. Records without an
+// article are kept, because the service spends time on them, too. If no record has an article, that is an error.
+func read(cmd *cobra.Command, cfg config.Config, names []string, limit int) (in *input, err error) {
+	cfg.Input.Config = cfg.Input.AsJSON()
+	in = &input{cfg: cfg}
+	if in.recipe, err = cfg.LoadRecipe(); err != nil {
+		return nil, err
+	}
 	var usable bool
 	var first string // fault of the first record that has no article
 	add := func(rec record.Record) bool {
-		rec.Coordinates, rec.Time = article.Coordinates{Topic: "bench", Offset: int64(len(records))}, time.Now()
+		rec.Coordinates, rec.Time = article.Coordinates{Topic: "bench", Offset: int64(len(in.records))}, time.Now()
 		if !usable {
 			var fault string
-			if usable, fault = isArticle(cfg, recipe, &rec); first == "" {
+			if usable, fault = in.isArticle(&rec); first == "" {
 				first = fault
 			}
 		}
-		records = append(records, rec)
-		return len(records) < limit
+		in.records = append(in.records, rec)
+		return len(in.records) < limit
 	}
 	if len(names) > 0 {
 		lines := produce.NewLines(cfg, files.NewProgress(cmd.ErrOrStderr(), -1, "", nil))
@@ -110,7 +114,7 @@ func readRecords(cmd *cobra.Command, names []string, limit int, cfg config.Confi
 			}
 		}
 	}
-	for len(names) == 0 && len(records) < min(limit, 2000) {
+	for len(names) == 0 && len(in.records) < min(limit, 2000) {
 		for line := range sample.Lines() {
 			if !add(record.Record{Value: line}) {
 				break
@@ -120,16 +124,16 @@ func readRecords(cmd *cobra.Command, names []string, limit int, cfg config.Confi
 	if !usable {
 		return nil, files.NoArticle(names, cfg.Input.Config, first)
 	}
-	return records, nil
+	return in, nil
 }
 
 // isArticle tells whether the service would give the record a verdict. If not, fault is the reason.
-func isArticle(cfg config.Config, recipe *recipe.Recipe, r *record.Record) (ok bool, fault string) {
-	content, reject := cfg.Input.Decode(r)
+func (in *input) isArticle(r *record.Record) (ok bool, fault string) {
+	content, reject := in.cfg.Input.Decode(r)
 	if reject != nil {
 		return false, reject.Error()
 	}
-	if a, _ := recipe.Fingerprint(content.Text, content.Origin(r.Time)); a.Empty {
+	if a, _ := in.recipe.Fingerprint(content.Text, content.Origin(r.Time)); a.Empty {
 		return false, string(record.EmptyText)
 	}
 	return true, ""

@@ -14,9 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 
-	"echosieve/cmd/echosieve-lab/internal/eval/edits"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/recipe"
 	"echosieve/redisindex"
 	"echosieve/redisindex/connection"
 	"echosieve/redisindex/keyspace"
@@ -32,16 +30,6 @@ const (
 	// fillBatch is the number of articles that are claimed together while an index is filled.
 	fillBatch = 500
 )
-
-// copiesOf makes an edited copy of each text: words replaced, a third cut off, or a paragraph added.
-func copiesOf(made *recipe.Recipe, texts []string) []article.Article {
-	corpus := edits.NewCorpus("und", texts)
-	copies := make([]article.Article, len(texts))
-	for i, t := range texts {
-		copies[i], _ = made.Fingerprint(corpus.Repost(t, i, 1), article.Origin{})
-	}
-	return copies
-}
 
 // serverFigures are figures of all masters together.
 type serverFigures struct {

@@ -12,22 +12,19 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"echosieve/app/config"
 	"echosieve/cmd/echosieve-lab/gojieba"
 	"echosieve/pipeline"
 	"echosieve/pipeline/memindex"
-	"echosieve/pipeline/recipe"
-	"echosieve/pipeline/record"
 )
 
-// run measures in rounds and takes medians. A round is a bare Cut, if this program has gojieba, and the whole
+// measure measures in rounds and takes medians. A round is a bare Cut, if this program has gojieba, and the whole
 // pipeline over the same texts.
-func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record, rounds int,
-	progress io.Writer) (result, error) {
-	r := result{Articles: len(records), Rounds: rounds, Stages: map[string]float64{}}
-	texts := make([]string, 0, len(records))
-	for i := range records {
-		if content, reject := cfg.Input.Decode(&records[i]); reject == nil {
+func (in *input) measure(ctx context.Context, rounds int, progress io.Writer) (result, error) {
+	n := len(in.records)
+	r := result{Articles: n, Rounds: rounds, Stages: map[string]float64{}}
+	texts := make([]string, 0, n)
+	for i := range in.records {
+		if content, reject := in.cfg.Input.Decode(&in.records[i]); reject == nil {
 			texts = append(texts, content.Text)
 			r.Bytes += len(content.Text)
 		}
@@ -39,9 +36,9 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 	}
 	var cuts, wholes, ratios []float64
 	byStage := map[pipeline.Stage][]float64{}
-	perArticle := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / float64(len(records)) }
+	perArticle := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 / float64(n) }
 	for round := range rounds {
-		fmt.Fprintf(progress, "round %d of %d, %d articles\n", round+1, rounds, len(records))
+		fmt.Fprintf(progress, "round %d of %d, %d articles\n", round+1, rounds, n)
 		cut := 0.0
 		if err == nil {
 			start := cpuTime()
@@ -50,7 +47,7 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 			}
 			cut = perArticle(cpuTime() - start)
 		}
-		whole, shares, err := measureWhole(ctx, cfg, news, records)
+		whole, shares, err := in.whole(ctx)
 		if err != nil {
 			return r, err
 		}
@@ -69,20 +66,19 @@ func run(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []
 	return r, nil
 }
 
-// measureWhole sends the records through the pipeline once. It returns the CPU time and the share of each
-// stage in it; the shares are shares of the wall-clock time.
-func measureWhole(ctx context.Context, cfg config.Config, news *recipe.Recipe, records []record.Record) (
-	cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
-	layout := cfg.IndexConfig(news.ID())
+// whole sends the records through the pipeline once. It returns the CPU time and the share of each stage in it; the
+// shares are shares of the wall-clock time.
+func (in *input) whole(ctx context.Context) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
+	layout := in.cfg.IndexConfig(in.recipe.ID())
 	index := memindex.New(memindex.Config{
 		Window: time.Hour, Generations: layout.Generations, Search: layout.Search, // every article has the present time
 		BlockBits: layout.Plan().Layout.Bits,
 	})
 	registry := prometheus.NewRegistry()
-	p := pipeline.New(pipeline.Config{Decode: cfg.Input.Config, RecordConfig: cfg.Input.Records,
-		MaxMessageBytes: cfg.Kafka.MaxMessageBytes}, news, index, registry)
+	p := pipeline.New(pipeline.Config{Decode: in.cfg.Input.Config, RecordConfig: in.cfg.Input.Records,
+		MaxMessageBytes: in.cfg.Kafka.MaxMessageBytes}, in.recipe, index, registry)
 	start := cpuTime()
-	for batch := range slices.Chunk(records, cfg.Kafka.BatchRecords) {
+	for batch := range slices.Chunk(in.records, in.cfg.Kafka.BatchRecords) {
 		prepared, err := p.Prepare(ctx, batch)
 		if err != nil {
 			return 0, nil, err

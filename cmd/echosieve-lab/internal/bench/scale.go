@@ -15,9 +15,8 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/config"
+	"echosieve/cmd/echosieve-lab/internal/eval/edits"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/recipe"
-	"echosieve/pipeline/record"
 	"echosieve/redisindex/admin"
 	"echosieve/redisindex/connection"
 )
@@ -70,16 +69,11 @@ func scaleCommand() *cobra.Command {
 		if *limit < 2 {
 			return errors.New("--limit must be at least 2")
 		}
-		made, err := cfg.LoadRecipe()
+		in, err := read(cmd, cfg, names, *limit)
 		if err != nil {
 			return err
 		}
-		cfg.Input.Config = cfg.Input.AsJSON()
-		records, err := readRecords(cmd, names, *limit, cfg, made)
-		if err != nil {
-			return err
-		}
-		s := newScale(cfg, made, records, cmd.ErrOrStderr())
+		s := newScale(in, cmd.ErrOrStderr())
 		results, failed := s.sizes(cmd.Context(), stored)
 		if len(results) == 0 {
 			return failed
@@ -116,26 +110,30 @@ func parseSizes(texts []string) (sizes []int, err error) {
 
 // scale is one run of the command.
 type scale struct {
-	cfg      config.Config
-	recipe   *recipe.Recipe
+	*input
 	progress io.Writer
 	// originals are the articles of the files, copies[i] an edited copy of originals[i].
 	originals, copies []article.Article
 }
 
-func newScale(cfg config.Config, made *recipe.Recipe, records []record.Record, progress io.Writer) *scale {
-	s := &scale{cfg: cfg, recipe: made, progress: progress}
+func newScale(in *input, progress io.Writer) *scale {
+	s := &scale{input: in, progress: progress}
 	var texts []string
-	for i := range records {
-		content, reject := cfg.Input.Decode(&records[i])
+	for i := range in.records {
+		content, reject := in.cfg.Input.Decode(&in.records[i])
 		if reject != nil {
 			continue
 		}
-		if a, _ := made.Fingerprint(content.Text, article.Origin{}); !a.LittleText {
+		if a, _ := in.recipe.Fingerprint(content.Text, article.Origin{}); !a.LittleText {
 			texts, s.originals = append(texts, content.Text), append(s.originals, a)
 		}
 	}
-	s.copies = copiesOf(made, texts)
+	// Each copy is edited: words replaced, a third cut off, or a paragraph added.
+	corpus := edits.NewCorpus("und", texts)
+	for i, text := range texts {
+		a, _ := in.recipe.Fingerprint(corpus.Repost(text, i, 1), article.Origin{})
+		s.copies = append(s.copies, a)
+	}
 	return s
 }
 
