@@ -16,11 +16,11 @@ import (
 )
 
 // end returns a fault that ends a process and starts another one, after a pause of up to the given length.
-func end(signal string, end func(*rig.Round, *process.Process) error, pause time.Duration) injector {
+func end(signal string, stop func(*rig.Round, *process.Process) error, pause time.Duration) injector {
 	return func(ctx context.Context, r *rig.Round, random *rand.Rand) (string, error) {
 		p, err := r.Pick(random)
 		if err == nil {
-			err = end(r, p)
+			err = stop(r, p)
 		}
 		if err == nil && pause > 0 {
 			err = process.Pause(ctx, between(random, 0, pause))
