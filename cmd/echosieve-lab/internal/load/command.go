@@ -91,7 +91,7 @@ func Command() *cobra.Command {
 			return err
 		}
 		report, err := f.run(cmd.Context(), cfg, cmd.ErrOrStderr())
-		return f.answer(cmd.OutOrStdout(), report, err)
+		return f.answer(cmd, report, err)
 	})
 }
 
@@ -137,13 +137,9 @@ func (f *flags) run(ctx context.Context, cfg config.Config, progress io.Writer) 
 }
 
 // answer prints the report unless it is empty, and returns the error of the command.
-func (f *flags) answer(out io.Writer, report Report, err error) error {
+func (f *flags) answer(cmd *cobra.Command, report Report, err error) error {
 	if report.Published > 0 {
-		if *f.json {
-			err = errors.Join(command.PrintJSON(out, report), err)
-		} else {
-			report.Print(out)
-		}
+		err = errors.Join(command.Print(cmd, *f.json, report, report.text), err)
 	}
 	switch {
 	case report.Interrupted || errors.Is(err, context.Canceled):

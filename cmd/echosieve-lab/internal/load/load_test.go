@@ -162,10 +162,8 @@ func TestReportFitsATerminal(t *testing.T) {
 			Made:     Made{Originals: 1234567, Near: 234567, Exact: 234567},
 			Verdicts: map[string]int{"unique": 1234567, "near": 234567, "exact": 234567, "possible": 12345, "dead": 123}},
 	}
-	var b strings.Builder
-	r.Print(&b)
-	commandtest.FitsTerminal(t, b.String())
+	commandtest.FitsTerminal(t, r.text())
 	for _, want := range []string{"records ", "1234567", "1234 MiB"} {
-		require.Contains(t, b.String(), want)
+		require.Contains(t, r.text(), want)
 	}
 }

@@ -2,7 +2,6 @@ package load
 
 import (
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -67,16 +66,23 @@ type Delay struct {
 	Max float64 `json:"max"`
 }
 
-// Print writes the report as text and a table.
-func (r Report) Print(w io.Writer) {
+// text is the report as text and a table.
+func (r Report) text() string {
 	var b strings.Builder
 	if s := r.Service; s != nil {
 		fmt.Fprintf(&b, "service: ready %.0f ms after its start; resident memory %s idle, %s under load, %s at most\n",
 			s.StartMS, mebibytes(s.IdleBytes), mebibytes(s.UnderLoad), mebibytes(s.PeakBytes))
 	}
 	b.WriteString(r.table())
-	r.accounts(&b)
-	_, _ = io.WriteString(w, command.Fit(b.String())) // fails only if the terminal is gone
+	var verdicts []string
+	for _, name := range slices.Sorted(maps.Keys(r.Verdicts)) {
+		verdicts = append(verdicts, fmt.Sprintf("%d %s", r.Verdicts[name], name))
+	}
+	m := r.Made
+	fmt.Fprintf(&b, "%.0f/s: %s published (%d originals, %d near and %d exact copies); verdicts: %s; %d missing, "+
+		"%d delivered again\n", r.Rate, visible.Count(r.Published, "record"), m.Originals, m.Near, m.Exact,
+		strings.Join(verdicts, ", "), r.Missing, r.Redelivered)
+	return command.Fit(b.String())
 }
 
 // table has delays, CPU time an article, the most memory and the most records waiting.
@@ -94,19 +100,6 @@ func (r Result) table() string {
 	}
 	t.AppendRow(append(row, strings.TrimSuffix(mebibytes(r.MostMemory), " MiB"), r.MostLag))
 	return t.Render() + "\n"
-}
-
-// accounts says what became of the published records.
-func (r Result) accounts(w io.Writer) {
-	var verdicts []string
-	for _, name := range slices.Sorted(maps.Keys(r.Verdicts)) {
-		verdicts = append(verdicts, fmt.Sprintf("%d %s", r.Verdicts[name], name))
-	}
-	fmt.Fprintf(w, "%.0f/s: %s published", r.Rate, visible.Count(r.Published, "record"))
-	m := r.Made
-	fmt.Fprintf(w, " (%d originals, %d near and %d exact copies)", m.Originals, m.Near, m.Exact)
-	fmt.Fprintf(w, "; verdicts: %s; %d missing, %d delivered again\n", strings.Join(verdicts, ", "), r.Missing,
-		r.Redelivered)
 }
 
 func mebibytes(n int64) string {
