@@ -1,15 +1,12 @@
 package eval
 
 import (
-	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"echosieve/app/command"
 	"echosieve/app/config"
-	"echosieve/app/files"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/cmd/echosieve-lab/internal/eval/report"
 )
@@ -142,29 +139,4 @@ func (o *pairFlags) eval(cmd *cobra.Command, cfg config.Config, names []string, 
 		result.Wrong[drawn[i].Group].Beside = b
 	}
 	return result, recipe.ID(), err
-}
-
-func readPairs(ctx context.Context, name string, labelled bool) ([]figures.Pair, error) {
-	var pairs []figures.Pair
-	parser := figures.PairParser{Labelled: labelled}
-	if err := files.Check(name, files.HoldsPairs); err != nil {
-		return nil, err
-	}
-	lines := &files.Reader{Names: []string{name}, Limit: maxLine, Lines: true}
-	for line, err := range lines.Articles(ctx) {
-		if err != nil {
-			return nil, err
-		}
-		p, header, err := parser.Parse(string(line.Value))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", lines.At(line), err)
-		}
-		if !header {
-			pairs = append(pairs, p)
-		}
-	}
-	if labelled && len(pairs) == 0 {
-		return nil, fmt.Errorf("there is no pair in %s; expected are %s", name, files.HoldsPairs)
-	}
-	return pairs, nil
 }

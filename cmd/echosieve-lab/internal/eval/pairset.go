@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"echosieve/app/config"
+	"echosieve/app/files"
 	"echosieve/cmd/echosieve-lab/internal/eval/edits"
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/pipeline/article"
@@ -249,4 +251,30 @@ func (s *pairSet) makePairs(made *recipe.Recipe, file string, texts []string, o 
 	for i, a := range articles {
 		s.articles[ids[i]] = a
 	}
+}
+
+// readPairs reads a file of pairs. With labelled false, it holds pairs to ignore.
+func readPairs(ctx context.Context, name string, labelled bool) ([]figures.Pair, error) {
+	var pairs []figures.Pair
+	parser := figures.PairParser{Labelled: labelled}
+	if err := files.Check(name, files.HoldsPairs); err != nil {
+		return nil, err
+	}
+	lines := &files.Reader{Names: []string{name}, Limit: maxLine, Lines: true}
+	for line, err := range lines.Articles(ctx) {
+		if err != nil {
+			return nil, err
+		}
+		p, header, err := parser.Parse(string(line.Value))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", lines.At(line), err)
+		}
+		if !header {
+			pairs = append(pairs, p)
+		}
+	}
+	if labelled && len(pairs) == 0 {
+		return nil, fmt.Errorf("there is no pair in %s; expected are %s", name, files.HoldsPairs)
+	}
+	return pairs, nil
 }

@@ -233,3 +233,20 @@ func besideOf(earlier, later article.Content) figures.Beside {
 	return figures.Beside{Earlier: side(earlier), Later: side(later),
 		Texts: changes.Align(text.Readable(earlier.Text), text.Readable(later.Text), text.Clean)}
 }
+
+// idLabel returns an id in the same form as the decoder does.
+func idLabel(v gjson.Result) string {
+	if v.Type == gjson.Number {
+		return v.Raw
+	}
+	return v.String()
+}
+
+// timelessStart is the time of the first article of a stream without times.
+var timelessStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// timeOf reads the time of an article of a pair, as filter does; timelessStart if it has none that can be read.
+func timeOf(article []byte) time.Time {
+	at, _ := decode.DefaultTimes.Find(article)
+	return cmp.Or(at, timelessStart)
+}

@@ -2,7 +2,6 @@ package eval
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,7 +18,6 @@ import (
 	"echosieve/cmd/echosieve-lab/internal/eval/figures"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
-	"echosieve/pipeline/decode"
 	"echosieve/pipeline/memindex"
 	"echosieve/pipeline/record"
 )
@@ -142,17 +140,6 @@ func beginning(s string, characters int) string {
 	return s
 }
 
-// idLabel returns an id in the same form as the decoder does.
-func idLabel(v gjson.Result) string {
-	if v.Type == gjson.Number {
-		return v.Raw
-	}
-	return v.String()
-}
-
-// timelessStart is the time of the first article of a stream without times.
-var timelessStart = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // latestTime, in seconds since 1970, is the year 5138. A larger number is not in seconds.
 const latestTime = 1e11
 
@@ -174,12 +161,6 @@ func (s *streamEval) time(ts gjson.Result) (time.Time, error) {
 		return time.Time{}, fmt.Errorf(`"ts" is %.40s, must be a number of seconds since 1970`, ts.Raw)
 	}
 	return time.UnixMilli(int64(ts.Float() * 1000)), nil
-}
-
-// timeOf reads the time of an article of a pair, as filter does; timelessStart if it has none that can be read.
-func timeOf(article []byte) time.Time {
-	at, _ := decode.DefaultTimes.Find(article)
-	return cmp.Or(at, timelessStart)
 }
 
 // flush decides the articles of the batch.

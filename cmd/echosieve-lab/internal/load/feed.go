@@ -72,6 +72,13 @@ type Feed struct {
 	made   Made // by Next
 }
 
+// Made counts articles: originals, near and exact copies.
+type Made struct {
+	Originals int `json:"originals"`
+	Near      int `json:"near_copies"`
+	Exact     int `json:"exact_copies"`
+}
+
 // NewFeed returns a feed. The share copies (0 to 1) of its articles are copies, half of them exact, half
 // near. The same seed makes the same articles; their ids begin with name and seed.
 func NewFeed(name string, copies float64, seed uint64) *Feed {

@@ -51,13 +51,6 @@ type Result struct {
 	Lag        int     `json:"lag_records"` // when the last record was published
 }
 
-// Made counts articles: originals, near and exact copies.
-type Made struct {
-	Originals int `json:"originals"`
-	Near      int `json:"near_copies"`
-	Exact     int `json:"exact_copies"`
-}
-
 // Delay holds quantiles over all records after the warm-up, in milliseconds.
 type Delay struct {
 	P50 float64 `json:"p50"`

@@ -103,3 +103,19 @@ func familiesOf(terms []term) []family {
 	}
 	return out
 }
+
+// quantile returns the smallest value such that at least the share q of the values is not larger; 0 if there
+// are none. The values must be sorted.
+func quantile(sorted []float64, q float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
+}
+
+func ratio(part, whole int) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return float64(part) / float64(whole)
+}

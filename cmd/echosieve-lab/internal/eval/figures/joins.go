@@ -56,12 +56,3 @@ func (r *StreamResult) Sample(n int) (drawn []Dropped) {
 	}
 	return drawn
 }
-
-// spread returns up to n of a list, spread over it.
-func spread(list []Dropped, n int) (drawn []Dropped) {
-	most := min(n, len(list))
-	for i := range most {
-		drawn = append(drawn, list[i*len(list)/most])
-	}
-	return drawn
-}

@@ -102,10 +102,3 @@ func (r *PairsResult) warnings() []string {
 	}
 	return out
 }
-
-func ratio(part, whole int) float64 {
-	if whole == 0 {
-		return 0
-	}
-	return float64(part) / float64(whole)
-}

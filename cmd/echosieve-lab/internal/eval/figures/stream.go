@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"time"
 )
@@ -271,13 +270,4 @@ func (r *StreamResult) gap(delay time.Duration) *GapCounts {
 		i--
 	}
 	return &r.Gaps[i]
-}
-
-// quantile returns the smallest value such that at least the share q of the values is not larger; 0 if there
-// are none. The values must be sorted.
-func quantile(sorted []float64, q float64) float64 {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[max(0, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
