@@ -105,9 +105,9 @@ type browserTab struct {
 	ctx context.Context
 }
 
-// browser opens a tab of a given size. It fails the test if the page logs an error, for example about its
+// browser opens a page in a tab of a given size. It fails the test if the page logs an error, for example about its
 // Content-Security-Policy. An answer 503 of readyz is none: the service may be slow for a moment.
-func browser(t *testing.T, width, height int64, scheme string) *browserTab {
+func browser(t *testing.T, page string, width, height int64, scheme string) *browserTab {
 	t.Helper()
 	var watchers sync.WaitGroup
 	t.Cleanup(watchers.Wait) // when the tab has ended
@@ -135,7 +135,7 @@ func browser(t *testing.T, width, height int64, scheme string) *browserTab {
 				{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"},
 			}})
 		return chromedp.Void{}, err
-	})
+	}, chromedp.Navigate(page))
 	return b
 }
 

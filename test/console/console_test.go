@@ -37,8 +37,7 @@ func TestConsole(t *testing.T) {
 	t.Cleanup(endDemo) // the index of this one is gone at the end
 
 	t.Run("sample", func(t *testing.T) {
-		tab := browser(t, 1200, 900, "light")
-		tab.run(chromedp.Navigate(page))
+		tab := browser(t, page, 1200, 900, "light")
 		tab.until(rows + " === 50")
 		tab.until(`document.querySelectorAll("#connections .up").length === 3`)
 		require.NotEqual(t, "-", eval[string](tab, `document.getElementById("share").textContent`))
@@ -74,8 +73,8 @@ func TestConsole(t *testing.T) {
 	})
 
 	t.Run("details", func(t *testing.T) {
-		tab := browser(t, 1200, 900, "dark")
-		tab.run(chromedp.Navigate(page), chromedp.WaitVisible("#query"))
+		tab := browser(t, page, 1200, 900, "dark")
+		tab.run(chromedp.WaitVisible("#query"))
 		tab.until(rows + " > 0")
 		// Keys alone: "/" goes to the search, Enter searches, Escape closes the dialog.
 		tab.run(chromedp.KeyEvent("/"))
@@ -113,8 +112,7 @@ func TestConsole(t *testing.T) {
 	})
 
 	t.Run("hostile texts", func(t *testing.T) {
-		tab := browser(t, 1200, 900, "light")
-		tab.run(chromedp.Navigate(page))
+		tab := browser(t, page, 1200, 900, "light")
 		tab.until(rows + " > 0")
 		script := `<script>document.title="owned"</script><img src=x onerror='document.title="owned"'>`
 		long := strings.Repeat("The harbour handled many containers on this long day. ", (1<<20-4096)/54)
@@ -141,8 +139,7 @@ func TestConsole(t *testing.T) {
 	})
 
 	t.Run("pause", func(t *testing.T) {
-		tab := browser(t, 1200, 900, "light")
-		tab.run(chromedp.Navigate(page))
+		tab := browser(t, page, 1200, 900, "light")
 		tab.until(rows + " > 0")
 		tab.run(chromedp.KeyEvent("p"))
 		publish(t, broker, map[string]string{"id": "paused", "title": "while paused",
@@ -154,8 +151,7 @@ func TestConsole(t *testing.T) {
 	})
 
 	t.Run("two texts", func(t *testing.T) {
-		tab := browser(t, 390, 844, "light")
-		tab.run(chromedp.Navigate(page))
+		tab := browser(t, page, 390, 844, "light")
 		tab.until(rows + " > 0")
 		require.LessOrEqual(t, eval[int](tab, "document.documentElement.scrollWidth"), 390,
 			"the page is wider than a telephone")
@@ -169,8 +165,7 @@ func TestConsole(t *testing.T) {
 	})
 
 	t.Run("links", func(t *testing.T) {
-		tab := browser(t, 1280, 900, "light")
-		tab.run(chromedp.Navigate(page))
+		tab := browser(t, page, 1280, 900, "light")
 		tab.until(rows + " > 0")
 		require.Less(t, eval[float64](tab, `(() => { const tops = [...document.getElementById("filter").children]
 			.map((e) => e.getBoundingClientRect().top); return Math.max(...tops) - Math.min(...tops) })()`), 15.,
@@ -194,8 +189,7 @@ func TestConsole(t *testing.T) {
 
 	// Last, because it takes the index from the others.
 	t.Run("warnings", func(t *testing.T) {
-		tab := browser(t, 1200, 900, "light")
-		tab.run(chromedp.Navigate(page))
+		tab := browser(t, page, 1200, 900, "light")
 		tab.until(`document.querySelectorAll("#connections .up").length === 3`)
 		require.Zero(t, eval[int](tab, `document.querySelectorAll("#warnings li").length`))
 		client := redis.NewClient(&redis.Options{Addr: redisAddr})
@@ -234,8 +228,7 @@ func TestStories(t *testing.T) {
 		answer, err := http.Get(page + "../api/stories")
 		return err == nil && answer.Body.Close() == nil && answer.StatusCode == http.StatusOK
 	}, patience, 100*time.Millisecond)
-	tab := browser(t, 1200, 900, "light")
-	tab.run(chromedp.Navigate(page + "?publisher=%3Cb%3Epost"))
+	tab := browser(t, page+"?publisher=%3Cb%3Epost", 1200, 900, "light")
 	tab.until(storyLines + ` === 1 && document.querySelector("#stories .copies").textContent === "1 copy"`)
 	require.Contains(t, eval[string](tab, `document.querySelector("#stories").textContent`), "<img src=x")
 	tab.do(`document.querySelector("#stories a").click()`)
@@ -271,8 +264,7 @@ func TestStories(t *testing.T) {
 		`[...document.querySelectorAll("#facts tbody .quiet")].filter((e) => e.textContent === "first").length`))
 	for _, width := range []int64{320, 768, 1400} {
 		for _, address := range []string{page, story} {
-			narrow := browser(t, width, 900, "dark")
-			narrow.run(chromedp.Navigate(address))
+			narrow := browser(t, address, width, 900, "dark")
 			narrow.until(`document.querySelector("#stories li, #facts tr") !== null`)
 			require.LessOrEqual(t, eval[int64](narrow, "document.documentElement.scrollWidth"), width, address)
 		}

@@ -41,8 +41,7 @@ func TestDrops(t *testing.T) {
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 
-	tab := browser(t, 1200, 900, "light")
-	tab.run(chromedp.Navigate("file://" + page))
+	tab := browser(t, "file://"+page, 1200, 900, "light")
 	shown := `[...document.querySelectorAll("article")].filter((a) => !a.hidden)`
 	tab.until(shown + ".length === 3")
 	require.Zero(t, eval[int](tab, `document.querySelectorAll("main img, main script").length`))
@@ -75,8 +74,7 @@ func TestDrops(t *testing.T) {
 		kinds.dispatchEvent(new Event("change"))`)
 	tab.until(shown + ".length === 1")
 	for _, width := range []int64{320, 768} {
-		narrow := browser(t, width, 900, "dark")
-		narrow.run(chromedp.Navigate("file://" + page))
+		narrow := browser(t, "file://"+page, width, 900, "dark")
 		narrow.until(shown + ".length === 3")
 		require.LessOrEqual(t, eval[int64](narrow, "document.documentElement.scrollWidth"), width)
 	}
@@ -88,8 +86,7 @@ func TestDropsOfTheSample(t *testing.T) {
 	cmd := exec.Command(service.Binary, "filter", "--html", page, "news.jsonl")
 	cmd.Dir = filepath.Join(host.Root(t), "sample")
 	_ = cmd.Run() // 1: some are dead letters
-	tab := browser(t, 1100, 560, "light")
-	tab.run(chromedp.Navigate("file://" + page))
+	tab := browser(t, "file://"+page, 1100, 560, "light")
 	tab.until(`document.querySelectorAll("article").length > 20`)
 	tab.run(chromedp.KeyEvent("j"), chromedp.KeyEvent("r"), chromedp.KeyEvent("w"))
 	tab.do(`scrollTo(0, 0)`)

@@ -41,8 +41,7 @@ type spent struct {
 func served(b *testing.B, c cluster, server *redisserver.Server, settings service.Settings,
 	records []*kgo.Record) (s spent) {
 	stored, _ := strconv.Atoi(os.Getenv("ECHOSIEVE_TEST_STORED"))
-	p := service.Start(b, settings)
-	p.WaitReady(b)
+	p := service.Start(b, settings).WaitReady(b)
 	publish(b, c, others(records, stored))
 	watch(b, c, stored, func(int) {})
 	cpu, redis := p.Metric(b, "process_cpu_seconds_total"), cpuOf(b, server.Pid())
@@ -202,8 +201,7 @@ func BenchmarkStories(b *testing.B) {
 	kafka, server := kafkaserver.Shared(b).Addr, redisserver.Start(b)
 	for b.Loop() {
 		c := newCluster(b, kafka, server.Addr)
-		product := service.Start(b, c.settings())
-		product.WaitReady(b)
+		product := service.Start(b, c.settings()).WaitReady(b)
 		publish(b, c, families(n))
 		copies := 0
 		for _, o := range watch(b, c, n, func(int) {}) {

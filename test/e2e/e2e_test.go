@@ -202,8 +202,7 @@ func TestTraceOfABatch(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.URL)
 	t.Setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
-	p := service.Start(t, c.settings())
-	p.WaitReady(t)
+	p := service.Start(t, c.settings()).WaitReady(t)
 	_, records := written(t, 400)
 	parents := 0
 	for i, r := range records {

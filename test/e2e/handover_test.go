@@ -118,8 +118,7 @@ func TestPageOfRecipeChange(t *testing.T) {
 	}
 	_, records := written(t, 1000)
 	records = recent(records[:1000])
-	old := service.Start(t, settings)
-	old.WaitReady(t)
+	old := service.Start(t, settings).WaitReady(t)
 	publish(t, c, records[:300])
 	watch(t, c, 300, func(int) {})
 	waitCommitted(t, c, 300)

@@ -20,8 +20,7 @@ func TestRelease(t *testing.T) {
 		"replacing a diesel boat that had served the route since 1979. The crossing takes 35 minutes and the vessel " +
 		"recharges at the pier in under an hour."
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
-	p := service.Start(t, c.settings())
-	p.WaitReady(t)
+	p := service.Start(t, c.settings()).WaitReady(t)
 	send := func(id, text string) (coordinates string) { // the key leads all of them into one partition
 		value := fmt.Sprintf(`{"id":%q,"text":%q}`, id, text)
 		for at := range publish(t, c, []*kgo.Record{{Key: []byte("k"), Value: []byte(value)}}) {

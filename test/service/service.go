@@ -145,10 +145,11 @@ func (p *Process) Get(path string) string {
 // Ready says whether readyz is green.
 func (p *Process) Ready() bool { return strings.HasPrefix(p.Get("/readyz"), "200") }
 
-// WaitReady waits for readyz to be green.
-func (p *Process) WaitReady(t testing.TB) {
+// WaitReady waits for readyz to be green. It returns p.
+func (p *Process) WaitReady(t testing.TB) *Process {
 	t.Helper()
 	p.Await(t, "/readyz", "200")
+	return p
 }
 
 // Await waits until a page has the status and the texts.
