@@ -30,10 +30,7 @@ import (
 func TestExampleConsumers(t *testing.T) {
 	consumer := goExample(t, "consumer.go")
 	c := newCluster(t, kafkaserver.Shared(t).Addr, redisserver.Addr(t))
-	publish := func() {
-		code, out := echosieve(t, c.settings(), "produce", "--sample")
-		require.Zero(t, code, out)
-	}
+	publish := func() { echosieve(t, c.settings(), "produce", "--sample") }
 	service.Start(t, c.settings()).WaitReady(t)
 	publish()
 

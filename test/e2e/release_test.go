@@ -33,9 +33,7 @@ func TestRelease(t *testing.T) {
 	dropped := send("b", "RIVERTON (Press) - "+ferry)
 	require.Equal(t, "near", decided(2)[dropped][pipeline.HeaderVerdict])
 	for _, name := range []string{"b", "b", dropped} {
-		code, said := echosieve(t, c.settings(), "release", name)
-		require.Zero(t, code, said)
-		require.Contains(t, said, dropped)
+		require.Contains(t, echosieve(t, c.settings(), "release", name), dropped)
 	}
 	last := send("c", strings.Repeat("Beetles in the forest, which a forester counts. ", 3))
 	all := decided(4)

@@ -24,6 +24,7 @@ import (
 
 	"echosieve/pipeline"
 	"echosieve/test/certs"
+	"echosieve/test/commandtest"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
@@ -122,8 +123,8 @@ func (f *fortress) checkSecrets(t *testing.T) {
 
 type finding struct{ Component, Severity, Subject, Problem, Remedy string }
 
-// check runs echosieve check and returns its exit code and findings.
-func (f *fortress) check(t *testing.T, s settings, flags ...string) (int, []finding) {
+// check runs echosieve check, which must end with an exit code unless it is commandtest.Any, and returns its findings.
+func (f *fortress) check(t *testing.T, code int, s settings, flags ...string) []finding {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), service.Binary, append([]string{"check", "--json"}, flags...)...)
 	cmd.Env = s.Environ()
@@ -134,7 +135,9 @@ func (f *fortress) check(t *testing.T, s settings, flags ...string) (int, []find
 	f.note(errOut.Bytes())
 	var result struct{ Findings []finding }
 	require.NoError(t, json.Unmarshal(out.Bytes(), &result), "%v %s%s", err, out.Bytes(), errOut.Bytes())
-	return cmd.ProcessState.ExitCode(), result.Findings
+	got := cmd.ProcessState.ExitCode()
+	require.True(t, got == code || code == commandtest.Any, "exit code %d: %+v", got, result.Findings)
+	return result.Findings
 }
 
 // failures returns the findings that keep the service from starting.
