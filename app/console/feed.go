@@ -109,11 +109,8 @@ type filter struct {
 	relation    string   // empty: any
 	publisher   string   // part of the publisher, in lower case
 	minDistance int      // bits; -1: also rows without an original
-	maxDistance int
+	maxDistance int      // of 64 bits
 }
-
-// maxBits is the largest Hamming distance.
-const maxBits = 64
 
 // newFilter reads a filter from the parameters of a request. A parameter that cannot be read selects all.
 func newFilter(q url.Values) filter {
@@ -126,7 +123,7 @@ func newFilter(q url.Values) filter {
 	}
 	return filter{
 		verdicts: q["verdict"], relation: q.Get("relation"), publisher: strings.ToLower(q.Get("publisher")),
-		minDistance: number("min", -1), maxDistance: number("max", maxBits),
+		minDistance: number("min", -1), maxDistance: number("max", 64),
 	}
 }
 

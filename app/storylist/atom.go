@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -51,8 +52,11 @@ func (l *List) atom(r *http.Request, list []*kept) *feed {
 		if i == 0 {
 			f.Updated = one.changed.UTC()
 		}
-		e := entry{ID: urn("story", one.Root.Coordinates),
-			Title:     visible.Line(labelsOf(one) + cmp.Or(one.Root.Title, one.Root.ID)),
+		title := cmp.Or(one.Root.Title, one.Root.ID)
+		for _, l := range slices.Backward(one.Labels) {
+			title = "[" + l.Label + "] " + title
+		}
+		e := entry{ID: urn("story", one.Root.Coordinates), Title: visible.Line(title),
 			Published: one.FirstTime.UTC(), Updated: one.changed.UTC(), Content: summary(one)}
 		address := cmp.Or(one.Best.URL, one.Root.URL)
 		if u, err := url.Parse(address); err == nil && u.Host != "" && (u.Scheme == "http" || u.Scheme == "https") {
@@ -61,14 +65,6 @@ func (l *List) atom(r *http.Request, list []*kept) *feed {
 		f.Entries = append(f.Entries, e)
 	}
 	return f
-}
-
-// labelsOf returns the labels of a story, for the front of its title.
-func labelsOf(one *kept) (labels string) {
-	for _, l := range one.Labels {
-		labels += "[" + l.Label + "] "
-	}
-	return labels
 }
 
 // summary says who carried a story, in a line.

@@ -191,14 +191,6 @@ func onlyParameters(p url.Values, known ...string) error {
 	return nil
 }
 
-// scripts are the names of scripts.
-func scripts() (names []string) {
-	for s := range article.Scripts {
-		names = append(names, s.String())
-	}
-	return names
-}
-
 // ownScripts are the scripts of languages that share theirs with no other one. Titles tell no language else.
 var ownScripts = map[string]article.Script{"zh": article.Han, "ja": article.Kana, "ko": article.Hangul,
 	"el": article.Greek, "he": article.Hebrew, "th": article.Thai}
@@ -211,7 +203,11 @@ func newQuery(p url.Values, now time.Time) (*query, error) {
 	}
 	q := &query{sort: cmp.Or(p.Get("sort"), "copies"), limit: usualLimit, title: strings.ToLower(p.Get("title")),
 		label: p.Get("label"), publisher: strings.ToLower(p.Get("publisher")), script: p.Get("script"), after: p.Get("after")}
-	lang, names := p.Get("lang"), scripts()
+	var names []string
+	for s := range article.Scripts {
+		names = append(names, s.String())
+	}
+	lang := p.Get("lang")
 	own, alone := ownScripts[lang]
 	_, _, noCursor := parseCursor(q.after)
 	switch {
