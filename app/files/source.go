@@ -104,8 +104,8 @@ func (w *window) drained() bool { return w.Buffered() == 0 && len(w.kept) < len(
 // pipe ends a remedy that prints what is read.
 const pipe = " and pipe it into this command"
 
-var errEncoding = errors.New("the file is not in UTF-8: save it in UTF-8, or type iconv -f GB18030 -t UTF-8 FILE, with " +
-	"its encoding in place of GB18030," + pipe)
+var errEncoding = errors.New("the file is not in UTF-8: save it in UTF-8, or type iconv -f GB18030 -t UTF-8 FILE, " +
+	"with its encoding in place of GB18030," + pipe)
 
 const (
 	byteOrderMark = "\ufeff"

@@ -60,9 +60,9 @@ type Schema struct {
 }
 
 // New makes the schema of a struct. The values of its fields are the defaults of the settings. Every environment
-// variable begins with the prefix, "ECHOSIEVE_". A field is a string, a bool, an int, a float64, a duration or a list of
-// strings, and a secret is a string. Names and variables are used once: a test of package config looks for that. help
-// is that of keys without the tag.
+// variable begins with the prefix, "ECHOSIEVE_". A field is a string, a bool, an int, a float64, a duration or a list
+// of strings, and a secret is a string. Names and variables are used once: a test of package config looks for that.
+// help is that of keys without the tag.
 func New(prefix string, defaults any, help map[string]string) *Schema {
 	s := &Schema{prefix: prefix, sections: map[string]string{}, byName: map[string]Key{}, byEnv: map[string]Key{}}
 	s.addStruct("", reflect.ValueOf(defaults), nil, help)
