@@ -141,20 +141,20 @@ func (c *Counter) seen(id uint64, key uint32, today uint16) bool {
 		}
 		s = sightings{keys: [Least - 1]uint32{before.key()}, days: [Least - 1]uint16{before.day()}, n: 1}
 	}
-	kept := sightings{}
+	recent := sightings{}
 	for i := range int(s.n) {
 		if s.keys[i] != key && apart(s.days[i], today) <= lifeDays {
-			kept.keys[kept.n], kept.days[kept.n] = s.keys[i], s.days[i]
-			kept.n++
+			recent.keys[recent.n], recent.days[recent.n] = s.keys[i], s.days[i]
+			recent.n++
 		}
 	}
-	if int(kept.n) == Least-1 {
+	if int(recent.n) == Least-1 {
 		delete(c.again, id)
 		return true
 	}
-	kept.keys[kept.n], kept.days[kept.n] = key, today
-	kept.n++
-	c.again[id] = kept
+	recent.keys[recent.n], recent.days[recent.n] = key, today
+	recent.n++
+	c.again[id] = recent
 	c.forget()
 	return false
 }

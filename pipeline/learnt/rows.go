@@ -143,12 +143,12 @@ func (r *Rows) forget(ended func(Row) bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for hash, rows := range r.byHash {
-		kept := slices.DeleteFunc(rows, ended)
-		if r.count += len(kept) - len(rows); len(kept) == 0 {
+		others := slices.DeleteFunc(rows, ended)
+		if r.count += len(others) - len(rows); len(others) == 0 {
 			delete(r.byHash, hash)
 			continue
 		}
-		r.byHash[hash] = kept
+		r.byHash[hash] = others
 	}
 }
 

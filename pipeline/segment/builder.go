@@ -21,9 +21,6 @@ type builder struct {
 	from    [maxClass + 1]int  // by number of children: place starts at this entry, because no earlier one has room
 }
 
-// maxClass is the number of children from which on nodes share one value in builder.from.
-const maxClass = 64
-
 // newBuilder returns a builder for a table that may hold words.
 func newBuilder(t *table) *builder {
 	b := &builder{t: t, codes: make(map[rune]uint16, len(t.runes)), numbers: make(map[float64]uint16, len(t.weights))}

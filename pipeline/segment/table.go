@@ -65,8 +65,8 @@ func (t *table) parts() []any {
 }
 
 // readTable unpacks a file. The program embeds it, and a test compares it with the dictionaries.
-func readTable(packed []byte) (*table, error) {
-	dec, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+func readTable(file []byte) (*table, error) {
+	dec, err := zstd.NewReader(bytes.NewReader(file), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +95,9 @@ type parent struct {
 	base     *uint32
 	children int
 }
+
+// maxClass is the number of children from which on nodes are of one class, in level and builder.from.
+const maxClass = 64
 
 // level holds the parents of one depth by their number of children, of which maxClass stands for all higher ones.
 type level [maxClass + 1][]parent
