@@ -36,19 +36,19 @@ func Check(ctx context.Context, client redis.UniversalClient, cfg keyspace.Confi
 		return []diag.Finding{diag.New(diag.Failure, "redis settings", err.Error(), "correct the settings")}
 	}
 	if err := reach(ctx, client, client.Ping(ctx).Err()); err != nil {
-		return []diag.Finding{failed(err, client, cfg)}
+		return []diag.Finding{findingOf(err, client, cfg)}
 	}
 	var findings []diag.Finding
 	if err := trial(ctx); err != nil {
-		findings = append(findings, failed(err, client, cfg))
+		findings = append(findings, findingOf(err, client, cfg))
 	}
 	return append(findings, eachServer(ctx, client, func(ctx context.Context, server *redis.Client) []diag.Finding {
 		return checkServer(ctx, server, cfg, waitReplicas)
 	})...)
 }
 
-// failed is the finding about an error of a server.
-func failed(err error, client redis.UniversalClient, cfg keyspace.Config) diag.Finding {
+// findingOf is the finding about an error of a server.
+func findingOf(err error, client redis.UniversalClient, cfg keyspace.Config) diag.Finding {
 	var p *diag.Problem
 	errors.As(Explain(err, client, cfg.BaseNamespace()), &p) // Explain finds a Problem in every error
 	return p.Finding(diag.Failure, "redis")

@@ -119,9 +119,6 @@ func Connect(o Options) (redis.UniversalClient, error) {
 	return client, nil
 }
 
-// wrongPort is the remedy for an address where no server of Redis answers but one of another kind.
-const wrongPort = "set redis.addrs to the servers of Redis, port 6379 as a rule"
-
 // SilenceClients makes go-redis print no messages to standard error: every error is returned as well. It changes all
 // clients of the process, so a program calls it once, at its start; this package never does.
 func SilenceClients() { logging.Disable() }

@@ -121,8 +121,8 @@ func reach(ctx context.Context, client redis.UniversalClient, err error) error {
 		case speaks == diag.SpeaksRedis && at.tls:
 			return server.NotTLS(err)
 		case speaks == diag.SpeaksKafka, speaks == diag.SpeaksController, speaks == diag.SpeaksHTTP:
-			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Redis", Remedy: wrongPort, Err: err,
-				Permanent: true}
+			return &diag.Problem{Cause: addr + " speaks " + speaks + ", not Redis", Err: err, Permanent: true,
+				Remedy: "set redis.addrs to the servers of Redis, port 6379 as a rule"}
 		}
 	}
 	return err
