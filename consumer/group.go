@@ -94,8 +94,8 @@ func (g *groupMember) serveGenerations(ctx context.Context, members *kafka.Consu
 	return nil
 }
 
-// serve takes part in one group generation until ctx ends, the generation's. assignedInAll is the number of partitions of
-// all input topics that this member has assigned to members as the group's leader; negative if it is not the leader.
+// serve takes part in one group generation until ctx, the generation, ends. assignedInAll is the number of partitions
+// of all input topics that this member has assigned to members as the group's leader; negative if it is not the leader.
 func (g *groupMember) serve(ctx, process context.Context, gen *kafka.Generation, assignedInAll int64) {
 	defer g.joining.waits.Store(true)
 	assigned := 0

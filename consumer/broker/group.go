@@ -98,8 +98,8 @@ func (g *ConsumerGroup) CommittedTopics(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(known)), err
 }
 
-// offsets returns what the coordinator knows of the topics' partitions, without topics of all; nil if the group does not
-// exist.
+// offsets returns what the coordinator knows of the topics' partitions, without topics of all; nil if the group does
+// not exist.
 func (g *ConsumerGroup) offsets(ctx context.Context, topics map[string][]int) (
 	known map[string][]kafka.OffsetFetchPartition, err error,
 ) {

@@ -77,7 +77,8 @@ type Permit struct {
 	counted        bool // in the metrics
 }
 
-// WaitRecords waits for a permit for a batch that is not decompressed yet. records and bytes are the most that it can need.
+// WaitRecords waits for a permit for a batch that is not decompressed yet. records and bytes are the most that it can
+// need.
 func (l *Limiter) WaitRecords(ctx context.Context, records, bytes int) (Permit, error) {
 	p := Permit{records: min(int64(records), l.maxRecords), bytes: min(int64(bytes), l.maxBytes)}
 	if err := l.records.Acquire(ctx, p.records); err != nil {

@@ -94,7 +94,7 @@ func (r *call) Required(versions map[protocol.ApiKey]int16) bool {
 // RawExchange implements protocol.RawExchanger.
 func (r *call) RawExchange(rw io.ReadWriter) (protocol.Message, error) {
 	highest := r.versions
-	// kafka-go knows older versions of the first, and not the second, which brokers with the new protocol of groups know.
+	// kafka-go knows older versions of the first, and not the second, which comes with the new protocol of groups.
 	if key := kmsg.Key(r.request.Key()); key == kmsg.Metadata || key == kmsg.ConsumerGroupDescribe {
 		var err error
 		if highest, err = versions(rw, r.clientID); err != nil {

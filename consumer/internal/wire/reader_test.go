@@ -105,7 +105,8 @@ func TestBatchesOfAnotherClientAreRead(t *testing.T) {
 			}
 			require.NoError(t, cl.ProduceSync(t.Context(), in...).FirstErr())
 			res, err := c.Fetch(t.Context(), FetchRequest{
-				TopicPartition: TopicPartition{Topic: "articles"}, Offset: int64(len(ours)), MaxWait: time.Second, MaxBytes: 1 << 20, MaxResponse: 64 << 20,
+				TopicPartition: TopicPartition{Topic: "articles"}, Offset: int64(len(ours)), MaxWait: time.Second,
+				MaxBytes: 1 << 20, MaxResponse: 64 << 20,
 				Reserve: func(int64) error { return nil },
 			})
 			require.NoError(t, err)

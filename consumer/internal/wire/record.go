@@ -146,7 +146,8 @@ func (r *recordReader) parse(body kbin.Reader) (rec record.Record) {
 	return rec
 }
 
-// nullable reads a length and as many bytes; length -1 is nil. The result has no spare capacity: appending to it copies.
+// nullable reads a length and as many bytes; length -1 is nil. The result has no spare capacity: appending to it
+// copies.
 func nullable(body *kbin.Reader) []byte {
 	n := body.Varlong()
 	if n == -1 {
