@@ -186,7 +186,7 @@ func (c checker) checkOutputSettings(ctx context.Context, name string) []diag.Fi
 
 func (c checker) checkGroup(ctx context.Context) diag.Finding {
 	subject := "group " + c.Config.Group
-	group := c.Cluster.Group(c.Config.Group)
+	group := c.Group(c.Config.Group)
 	var members []wire.Member
 	// Just after the start of a cluster, the coordinator may not answer yet.
 	err := stopping.Until(ctx, broker.RequestTimeout, func(ctx context.Context) error {
