@@ -58,7 +58,7 @@ func byFirst(a, b publisher) int {
 // before its copies.
 func byArticle(a, b publisher) int {
 	return cmp.Or(a.first.Compare(b.first), compareRoots(a.relation == rootRelation, b.relation == rootRelation),
-		a.ref.Coordinates.Compare(b.ref.Coordinates))
+		a.ref.Compare(b.ref.Coordinates))
 }
 
 // with returns the publisher with the articles of more, which has the same name.

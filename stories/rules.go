@@ -44,7 +44,7 @@ func (r *Rules) better(a, b candidate) candidate {
 	order := []int{
 		cmp.Compare(r.rank(a.Publisher), r.rank(b.Publisher)),
 		cmp.Compare(b.Length, a.Length),
-		cmp.Or(a.Time.Compare(b.Time), compareRoots(a.root, b.root), a.Coordinates.Compare(b.Coordinates)),
+		cmp.Or(a.Time.Compare(b.Time), compareRoots(a.root, b.root), a.Compare(b.Coordinates)),
 	}
 	why := slices.IndexFunc(order, func(c int) bool { return c != 0 })
 	if order[why] > 0 {
@@ -152,7 +152,7 @@ func begins(c byte) bool { return c == '/' || c == '!' || c >= 'a' && c <= 'z' }
 
 // byTime orders articles by their time.
 func byTime(a, b Article) int {
-	return cmp.Or(a.Time.Compare(b.Time), a.Coordinates.Compare(b.Coordinates))
+	return cmp.Or(a.Time.Compare(b.Time), a.Compare(b.Coordinates))
 }
 
 // compareRoots puts a root before articles that are none.

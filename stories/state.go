@@ -147,8 +147,8 @@ func (c *codec) uint64(v *uint64) {
 		c.buf = binary.AppendUvarint(c.buf, *v)
 		return
 	}
-	n := 0
-	if *v, n = binary.Uvarint([]byte(c.state[:min(len(c.state), binary.MaxVarintLen64)])); n <= 0 {
+	read, n := binary.Uvarint([]byte(c.state[:min(len(c.state), binary.MaxVarintLen64)]))
+	if *v = read; n <= 0 {
 		c.fail()
 	}
 	c.state = c.state[max(0, n):]

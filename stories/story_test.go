@@ -112,7 +112,7 @@ func expected(root Article, all []placed, rules *Rules) Record {
 	early := slices.Clone(articles)
 	slices.SortFunc(early, func(a, b placed) int {
 		return cmp.Or(a.Time.Compare(b.Time), compareRoots(a.ID == root.ID, b.ID == root.ID),
-			a.Coordinates.Compare(b.Coordinates))
+			a.Compare(b.Coordinates))
 	})
 	r := Record{
 		Root: Root{root.ID, root.String(), root.Publisher, root.Title, root.URL, &root.Time}, Copies: len(all),
@@ -183,7 +183,7 @@ func expected(root Article, all []placed, rules *Rules) Record {
 func expectedOrigin(early []placed, first string) Origin {
 	early = slices.Clone(early)
 	slices.SortFunc(early, func(a, b placed) int {
-		return cmp.Or(a.Time.Compare(b.Time), a.Coordinates.Compare(b.Coordinates))
+		return cmp.Or(a.Time.Compare(b.Time), a.Compare(b.Coordinates))
 	})
 	articles := map[string]int{}
 	for _, a := range early {

@@ -20,7 +20,7 @@ import (
 func (b *Builder) AddNumbers(clean string, head int) {
 	for n := (numbers{text: clean}); len(b.facts) < maxNumbers && n.next(); {
 		if !n.phone {
-			b.figures.add(&n, head)
+			b.add(&n, head)
 		}
 	}
 }

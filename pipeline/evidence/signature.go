@@ -168,7 +168,7 @@ func (b *Builder) Append(dst []byte) []byte {
 		b.minHash(&raw)
 		b.sampleLead(&raw, n)
 	}
-	b.figures.write(&raw)
+	b.write(&raw)
 	copy(raw[mainAt:], b.main.hashes[:])
 	raw[timesAt], raw[timesAt+1], raw[timesAt+2] = byte(b.main.times), byte(b.main.times>>8), byte(b.main.times>>16)
 	binary.LittleEndian.PutUint64(raw[originAt:], b.origin)
@@ -333,7 +333,7 @@ func (b *Builder) AppendFlash(dst []byte, words []uint64) []byte {
 			set(bigram(words[i-1], w) >> 32 * pairBits >> 32)
 		}
 	}
-	b.figures.write(&s.raw)
+	b.write(&s.raw)
 	binary.LittleEndian.PutUint64(s.raw[originAt:], b.origin)
 	b.Reset()
 	return append(dst, s.raw[:]...)
