@@ -22,7 +22,7 @@ PLAIN := CGO_ENABLED=0 GOFLAGS='$(strip $(filter-out $(QUICK),$(shell go env GOF
 # Packages whose goroutines share memory: their tests run under the race detector, and only there. It needs cgo, so the comparison with
 # gojieba is among them.
 RACED := ./consumer/... ./redisindex/... ./pipeline ./pipeline/memindex ./pipeline/segment ./app/service \
-	./app/access ./app/told ./app/console ./app/registry ./app/otlp ./cmd/echosieve-lab/gojieba \
+	./app/access ./app/inquiry ./app/console ./app/registry ./app/otlp ./cmd/echosieve-lab/gojieba \
 	./cmd/echosieve/internal/index ./cmd/echosieve/internal/filter ./cmd/echosieve-lab/internal/load
 # Tests that measure memory or time run without the race detector, one package at a time.
 ALONE := TestPeakMemory|TestWorstBatches|TestHostileTexts|TestHostileTextsTakeLinearTime|TestLongFieldsTakeLinearTime|TestLargeBatchesAreReadRecordByRecord|TestOversizeRecordsAreCut|TestMemoryIsBoundedWithManyPartitions|TestNothingIsAllocated|TestAnswersAreBounded

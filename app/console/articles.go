@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"echosieve/app/command"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -25,7 +25,7 @@ const maxTextBytes = 200 << 10
 
 // shown is one article on the page, with the beginning of its text.
 type shown struct {
-	told.Article
+	inquiry.Article
 	Beginning string `json:"text,omitempty"`
 }
 
@@ -65,7 +65,7 @@ func (c *Console) serveVerdict(ctx context.Context, w http.ResponseWriter, r *ht
 				return
 			}
 			x.Runs = align(&original.Article, &own.Article)
-			x.Changes = told.WhatIsNew(&original.Article, &own.Article)
+			x.Changes = inquiry.WhatIsNew(&original.Article, &own.Article)
 		}
 		x.Articles = []shown{original, own}
 	}
@@ -167,19 +167,19 @@ func (c *Console) serveCompare(ctx context.Context, w http.ResponseWriter, r *ht
 			http.StatusBadRequest)
 		return
 	}
-	earlier := told.Article{Record: "the earlier text", Text: texts.Earlier}
-	later := told.Article{Record: "the later text", Text: texts.Later}
+	earlier := inquiry.Article{Record: "the earlier text", Text: texts.Earlier}
+	later := inquiry.Article{Record: "the later text", Text: texts.Later}
 	if !c.fingerprint(ctx, w, &earlier, &later) {
 		return
 	}
 	answer := c.judge.Compare(&earlier, &later, false)
 	answer.Texts = align(&earlier, &later)
-	answer.Changes = told.WhatIsNew(&earlier, &later)
+	answer.Changes = inquiry.WhatIsNew(&earlier, &later)
 	c.answer(w, answer)
 }
 
 // fingerprint makes of two articles what is compared, or answers that it cannot.
-func (c *Console) fingerprint(ctx context.Context, w http.ResponseWriter, earlier, later *told.Article) bool {
+func (c *Console) fingerprint(ctx context.Context, w http.ResponseWriter, earlier, later *inquiry.Article) bool {
 	err := c.cfg.Input.Memory.While(ctx, len(earlier.Text)+len(later.Text), func() {
 		c.judge.Fingerprint(earlier)
 		c.judge.Fingerprint(later)
@@ -191,10 +191,10 @@ func (c *Console) fingerprint(ctx context.Context, w http.ResponseWriter, earlie
 }
 
 // align aligns the beginnings of two texts.
-func align(earlier, later *told.Article) []changes.Run {
+func align(earlier, later *inquiry.Article) []changes.Run {
 	a, b := *earlier, *later
 	a.Text, b.Text = beginning(a.Text), beginning(b.Text)
-	return told.Align(&a, &b)
+	return inquiry.Align(&a, &b)
 }
 
 // answer sends v as JSON.

@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"echosieve/app/config"
+	"echosieve/app/inquiry"
 	"echosieve/app/release"
-	"echosieve/app/told"
 	"echosieve/pipeline"
 	"echosieve/pipeline/recipe"
 )
@@ -41,8 +41,8 @@ type Console struct {
 
 	cfg     config.Config
 	recipe  string // id
-	judge   *told.Judge
-	reader  *told.Reader
+	judge   *inquiry.Judge
+	reader  *inquiry.Reader
 	release *release.Releaser
 	feed    *feed
 	log     *slog.Logger
@@ -59,7 +59,7 @@ const maxWorking = 2
 func New(cfg config.Config, made *recipe.Recipe, stories http.Handler, releaser *release.Releaser,
 	log *slog.Logger,
 ) *Console {
-	c := &Console{cfg: cfg, recipe: made.ID(), judge: told.NewJudge(cfg, made), reader: told.NewReader(cfg, io.Discard),
+	c := &Console{cfg: cfg, recipe: made.ID(), judge: inquiry.NewJudge(cfg, made), reader: inquiry.NewReader(cfg, io.Discard),
 		release: releaser, feed: newFeed(time.Now), log: log, working: semaphore.NewWeighted(maxWorking),
 		routes: http.NewServeMux()}
 	c.reader.OnlyConfigured = true

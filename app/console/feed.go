@@ -15,7 +15,7 @@ import (
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"echosieve/app/command"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -88,7 +88,7 @@ func newRow(o *pipeline.Output, now time.Time) *row {
 		r.Root = root.String()
 	}
 	if v := &o.Verdict; v.HasOriginal() {
-		r.Reason, r.Says, r.Distance = v.Reason.String(), told.Says(v.Kind, v.Reason), v.Distance
+		r.Reason, r.Says, r.Distance = v.Reason.String(), inquiry.Says(v.Kind, v.Reason), v.Distance
 		r.Relation, r.Similarity = v.Relation.String(), v.Similarity.String()
 		r.OriginalID, r.Original = shortened(v.Original.ID), v.Original.String()
 	}

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"echosieve/app/inquiry"
 	"echosieve/app/sidebyside"
-	"echosieve/app/told"
 	"echosieve/app/visible"
 )
 
@@ -107,7 +107,7 @@ func (p pair) writeNews(b *bufio.Writer) {
 	if p.Changes == nil {
 		return
 	}
-	fmt.Fprintf(b, `<details><summary dir="auto">New: %s</summary>`, shown(told.News(p.Changes)))
+	fmt.Fprintf(b, `<details><summary dir="auto">New: %s</summary>`, shown(inquiry.News(p.Changes)))
 	for _, s := range p.Changes.Added {
 		fmt.Fprintf(b, `<p dir="auto">+ %s</p>`, shown(s))
 	}
@@ -121,7 +121,7 @@ func (p pair) writeNews(b *bufio.Writer) {
 }
 
 // writeSide writes what is known of one of the two articles beside its text.
-func writeSide(b *bufio.Writer, a *told.Article) {
+func writeSide(b *bufio.Writer, a *inquiry.Article) {
 	about := []string{a.ID, a.Publisher, "", a.Record}
 	if !a.Time.IsZero() {
 		about[2] = a.Time.UTC().Format("2006-01-02 15:04")

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/app/visible"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/changes"
@@ -22,7 +22,7 @@ type Drop struct {
 	Input   article.Coordinates
 	Time    time.Time
 	Verdict article.Verdict
-	Output  *told.Output // of a running service; nil for an article of a file
+	Output  *inquiry.Output // of a running service; nil for an article of a file
 }
 
 // sure says how much of the article its original has, in percent: of a dropped article with little of it, a reader
@@ -62,23 +62,23 @@ func (w *Weakest) List() []Drop {
 
 // pair is a drop beside its original.
 type pair struct {
-	*told.Version // an article that is Gone has no text
-	verdict       article.Verdict
-	texts         []changes.Run
+	*inquiry.Version // an article that is Gone has no text
+	verdict          article.Verdict
+	texts            []changes.Run
 }
 
 // newPair compares a dropped article with its original, as far as their texts are known.
-func newPair(judge *told.Judge, earlier, later told.Article, v article.Verdict) pair {
+func newPair(judge *inquiry.Judge, earlier, later inquiry.Article, v article.Verdict) pair {
 	p := pair{Version: judge.Version(&earlier, &later, &v), verdict: v}
 	if p.Changes != nil {
-		p.texts = told.Align(&earlier, &later)
+		p.texts = inquiry.Align(&earlier, &later)
 	}
 	return p
 }
 
 // publishers names both publishers, as the page filters by them.
 func (p pair) publishers() string {
-	name := func(a *told.Article) string {
+	name := func(a *inquiry.Article) string {
 		return cmp.Or(visible.Line(article.PublisherOf(a.Publisher, a.URL)), "?")
 	}
 	return name(&p.Article) + " \u2192 " + name(&p.Original)
@@ -98,7 +98,7 @@ func (p pair) figures() string {
 }
 
 // saved is an article as a file of marks holds it: an object that every command reads without settings.
-func saved(a told.Article) string {
+func saved(a inquiry.Article) string {
 	if a.Gone != "" {
 		return ""
 	}
@@ -119,8 +119,8 @@ type Page struct {
 }
 
 // NewPage returns the page of the weakest drops among so many articles. both finds a drop and its original.
-func NewPage(title string, articles int, weakest *Weakest, judge *told.Judge,
-	both func(*Drop) (earlier, later told.Article, err error)) (*Page, error) {
+func NewPage(title string, articles int, weakest *Weakest, judge *inquiry.Judge,
+	both func(*Drop) (earlier, later inquiry.Article, err error)) (*Page, error) {
 	p := &Page{title: title}
 	for _, drop := range weakest.List() {
 		earlier, later, err := both(&drop)

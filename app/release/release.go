@@ -17,7 +17,7 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/config"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -30,7 +30,7 @@ import (
 // the rights of the service in Redis. Safe for concurrent use.
 type Releaser struct {
 	cfg     config.Config
-	reader  *told.Reader
+	reader  *inquiry.Reader
 	archive *tools.Archive
 	marks   *admin.Tools
 	// passed is called after each step, and ends the call with its error. Tests set it.
@@ -49,7 +49,7 @@ func New(cfg config.Config, index *redisindex.Index, out io.Writer) (*Releaser, 
 	if err != nil {
 		return nil, err
 	}
-	reader := told.NewReader(cfg, out)
+	reader := inquiry.NewReader(cfg, out)
 	reader.OnlyConfigured = true
 	return &Releaser{cfg: cfg, reader: reader, archive: archive, marks: admin.New(index),
 		passed: func(string) error { return nil }}, nil
@@ -70,7 +70,7 @@ type Released struct {
 }
 
 // Release publishes the record of a dropped article again, unless an earlier call has done so. The article is named as
-// for told.Reader.Find. With dry it writes nothing. An article that cannot be released gives a *command.AnswerError,
+// for inquiry.Reader.Find. With dry it writes nothing. An article that cannot be released gives a *command.AnswerError,
 // which says why.
 func (r *Releaser) Release(ctx context.Context, name string, since time.Time, dry bool) (Released, error) {
 	o, err := r.reader.Find(ctx, name, since)
@@ -119,7 +119,7 @@ func (r *Releaser) Release(ctx context.Context, name string, since time.Time, dr
 }
 
 // refusal says why a record is not released; "" if it is.
-func (r *Releaser) refusal(o *told.Output) string {
+func (r *Releaser) refusal(o *inquiry.Output) string {
 	topics := r.cfg.Kafka.Topics
 	switch {
 	case o.Reject != nil:

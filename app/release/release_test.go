@@ -11,8 +11,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/app/command"
+	"echosieve/app/inquiry"
 	"echosieve/app/release"
-	"echosieve/app/told"
 	"echosieve/test/inprocess"
 	"echosieve/test/kafkatest"
 )
@@ -25,7 +25,7 @@ var errKilled = errors.New("killed")
 
 func open(t *testing.T, w *inprocess.World) *release.Releaser {
 	t.Helper()
-	_, index, err := told.Open(t.Context(), w.Config)
+	_, index, err := inquiry.Open(t.Context(), w.Config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, index.Client().Close()) })
 	r, err := release.New(w.Config, index, io.Discard)

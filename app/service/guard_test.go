@@ -10,7 +10,7 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/app/console"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
@@ -135,9 +135,9 @@ func TestGuardOfReferers(t *testing.T) {
 func TestPagesThatAreOffSaySo(t *testing.T) {
 	h := newHealth(nil, discardLog())
 	handler := newHTTPHandler(config.HTTPConfig{}, nil, prometheus.NewRegistry(), h, nil)
-	for path, setting := range map[string]string{told.Path: "http.look", told.Description: "http.look",
-		told.ChangesPath + "articles/0/0": "http.look",
-		console.Path:                      "http.console", console.Path + "api/feed": "http.console"} {
+	for path, setting := range map[string]string{inquiry.Path: "http.look", inquiry.Description: "http.look",
+		inquiry.ChangesPath + "articles/0/0": "http.look",
+		console.Path:                         "http.console", console.Path + "api/feed": "http.console"} {
 		w := answered(handler, http.MethodGet, path, "localhost")
 		require.Equal(t, http.StatusNotFound, w.Code, path)
 		require.Contains(t, w.Body.String(), "set "+setting)
@@ -185,7 +185,7 @@ func TestLinks(t *testing.T) {
 		pages := map[string]http.Handler{}
 		if all {
 			page := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
-			pages[console.Path], pages[told.Description] = page, page
+			pages[console.Path], pages[inquiry.Description] = page, page
 		}
 		handler := newHTTPHandler(cfg, nil, prometheus.NewRegistry(), h, pages)
 		w := answered(handler, http.MethodGet, "/", "localhost")

@@ -17,8 +17,8 @@ import (
 	"echosieve/app/access"
 	"echosieve/app/config"
 	"echosieve/app/console"
+	"echosieve/app/inquiry"
 	"echosieve/app/storylist"
-	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/docs"
 	"echosieve/internal/diag"
@@ -69,8 +69,8 @@ func newHTTPHandler(cfg config.HTTPConfig, login *access.Access, metrics prometh
 	for path, page := range pages {
 		mux.Handle(path, page)
 	}
-	for path, setting := range map[string]string{told.Path: "http.look", told.Description: "http.look",
-		told.ChangesPath: "http.look", storylist.Path: "http.look", storylist.FeedPath: "http.look",
+	for path, setting := range map[string]string{inquiry.Path: "http.look", inquiry.Description: "http.look",
+		inquiry.ChangesPath: "http.look", storylist.Path: "http.look", storylist.FeedPath: "http.look",
 		console.Path: "http.console"} {
 		if pages[path] == nil {
 			mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
@@ -103,7 +103,7 @@ func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 		served     bool
 	}{
 		{console.Path, "verdicts, articles and connections, as a page", cfg.Console},
-		{told.Description, "the description of " + told.Path + ", " + told.ChangesPath + " and " + storylist.Path, cfg.Look},
+		{inquiry.Description, "the description of " + inquiry.Path + ", " + inquiry.ChangesPath + " and " + storylist.Path, cfg.Look},
 		{"/metrics", "for Prometheus", true},
 		{"/readyz", "is every connection up, and what is wrong", true},
 		{"/healthz", "does the process answer", true},

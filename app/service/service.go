@@ -15,11 +15,11 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/console"
+	"echosieve/app/inquiry"
 	"echosieve/app/otlp"
 	"echosieve/app/refill"
 	"echosieve/app/release"
 	"echosieve/app/storylist"
-	"echosieve/app/told"
 	"echosieve/consumer"
 	"echosieve/consumer/learning"
 	"echosieve/pipeline"
@@ -193,9 +193,9 @@ func (s *Service) Run(ctx context.Context) error {
 	pages := map[string]http.Handler{}
 	if s.cfg.HTTP.Look {
 		log := s.log.With("component", "look")
-		looks, versions := told.NewLooker(s.cfg, s.recipe, s.index).Handler(log), told.NewVersions(s.cfg, s.recipe)
+		looks, versions := inquiry.NewLooker(s.cfg, s.recipe, s.index).Handler(log), inquiry.NewVersions(s.cfg, s.recipe)
 		defer versions.Close()
-		pages[told.Path], pages[told.Description], pages[told.ChangesPath] = looks, looks, versions.Handler(log)
+		pages[inquiry.Path], pages[inquiry.Description], pages[inquiry.ChangesPath] = looks, looks, versions.Handler(log)
 		servesStories(pages, s.stories, s.log)
 	}
 	if s.console != nil {

@@ -20,8 +20,8 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/config"
+	"echosieve/app/inquiry"
 	"echosieve/app/storylist"
-	"echosieve/app/told"
 	"echosieve/consumer"
 	"echosieve/consumer/broker"
 	"echosieve/consumer/tools"
@@ -117,7 +117,7 @@ func (s *Stories) Run(ctx context.Context) error {
 	}
 	pages := map[string]http.Handler{}
 	if s.cfg.HTTP.Look {
-		pages[told.Description] = http.HandlerFunc(told.Describe)
+		pages[inquiry.Description] = http.HandlerFunc(inquiry.Describe)
 		servesStories(pages, s.list, s.log)
 	}
 	s.serve(ctx, group, pages)

@@ -9,7 +9,7 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/config"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/pipeline"
 	"echosieve/test/commandtest"
 	"echosieve/test/inprocess"
@@ -54,7 +54,7 @@ func runIndex(t *testing.T, code int, w *inprocess.World, args ...string) (errOu
 type stored struct {
 	Record, Fingerprint string
 
-	Judged told.Judged
+	Judged inquiry.Judged
 	Hidden bool
 }
 

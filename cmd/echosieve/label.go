@@ -12,7 +12,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/config/schema"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/record"
 	"echosieve/stories"
@@ -43,7 +43,7 @@ Exit codes: 0 published; 1 there is no such article; 2 failed: type the command 
 		if *topic == "" {
 			*topic = cfg.Kafka.Topics.First() + "-labels"
 		}
-		reader := told.NewReader(cfg, cmd.ErrOrStderr())
+		reader := inquiry.NewReader(cfg, cmd.ErrOrStderr())
 		defer reader.Close()
 		reader.OnlyConfigured = true
 		o, err := reader.Find(cmd.Context(), names[0], time.Now().Add(-*since))

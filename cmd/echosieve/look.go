@@ -10,8 +10,8 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/files"
+	"echosieve/app/inquiry"
 	"echosieve/app/produce"
-	"echosieve/app/told"
 	"echosieve/app/visible"
 )
 
@@ -39,12 +39,12 @@ func newLookCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		made, index, err := told.Open(cmd.Context(), cfg)
+		made, index, err := inquiry.Open(cmd.Context(), cfg)
 		if err != nil {
 			return err
 		}
 		defer index.Client().Close()
-		answer, err := told.NewLooker(cfg, made, index).Look(cmd.Context(), values)
+		answer, err := inquiry.NewLooker(cfg, made, index).Look(cmd.Context(), values)
 		if err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func readValues(cmd *cobra.Command, cfg config.Config, names []string) (values [
 		if err != nil {
 			return nil, 0, err
 		}
-		if len(values) == told.MostLooked {
-			return nil, 0, fmt.Errorf("%s holds more than %d articles; name a file of fewer", names[0], told.MostLooked)
+		if len(values) == inquiry.MostLooked {
+			return nil, 0, fmt.Errorf("%s holds more than %d articles; name a file of fewer", names[0], inquiry.MostLooked)
 		}
 		values = append(values, rec.Value)
 	}
@@ -78,7 +78,7 @@ func readValues(cmd *cobra.Command, cfg config.Config, names []string) (values [
 }
 
 // lookText describes each article in one line, and below it the stored articles.
-func lookText(answer *told.Answer) string {
+func lookText(answer *inquiry.Answer) string {
 	var b strings.Builder
 	for i, a := range answer.Articles {
 		line := cmp.Or(a.ID, fmt.Sprintf("article %d", i+1)) + ": " + a.Verdict

@@ -12,8 +12,8 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/config/schema"
 	"echosieve/app/drops"
+	"echosieve/app/inquiry"
 	"echosieve/app/release"
-	"echosieve/app/told"
 	"echosieve/app/visible"
 )
 
@@ -59,7 +59,7 @@ func newReleaseCommand() *cobra.Command {
 			return errors.New("nothing to release: name coordinates, such as articles-duplicate/0/1517, an id, or " +
 				"marks with --from")
 		}
-		_, index, err := told.Open(cmd.Context(), cfg)
+		_, index, err := inquiry.Open(cmd.Context(), cfg)
 		if err != nil {
 			return err
 		}

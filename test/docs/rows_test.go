@@ -62,7 +62,7 @@ var rows = []row{
 		"articles.jsonl.gz", parsed: minutes},
 	{command: "echosieve-lab bench FILE", with: []string{"FILE", "articles.jsonl.gz --rounds 1"},
 		want: []string{`(?m)^decode +\d`, `(?m)^whole +\d`}},
-	{command: "go test ./app/told -run NONE -bench Look -benchtime 3000x", parsed: minutes},
+	{command: "go test ./app/inquiry -run NONE -bench Look -benchtime 3000x", parsed: minutes},
 	{command: "go test ./test/e2e -run NONE -bench Stories -benchtime 1x", parsed: minutes},
 	{command: "ECHOSIEVE_TEST_STORED=100000 go test ./test/e2e -run NONE -bench Service -benchtime 3x",
 		parsed: minutes},
@@ -153,9 +153,9 @@ var rows = []row{
 		with: []string{"echosieve look", `head -n 1 <(zcat -f articles.jsonl.gz) > article.json; echosieve look`},
 		want: []string{`(?m)^This is advice`}},
 	{command: "curl -s http://localhost:9464/v1/look -H 'Content-Type: application/json' -d @article.json",
-		parsed: "the service of this test runs without http.look; app/told posts to it"},
+		parsed: "the service of this test runs without http.look; app/inquiry posts to it"},
 	{command: "curl -s localhost:9464/v1/changes/articles-duplicate/2/1517",
-		parsed: "the service of this test runs without http.look; app/told asks one"},
+		parsed: "the service of this test runs without http.look; app/inquiry asks one"},
 	{
 		command: `kcat -b localhost:9092 -t articles-dead -C -e -q -D '\x1e' | ` +
 			`kcat -b localhost:9092 -t articles -P -D '\x1e'`,

@@ -69,7 +69,7 @@ var promises = []promise{
 	{"**Clients of the HTTP listener**", ""},
 	{"GET and HEAD only",
 		"app/service.TestHTTPMethodsAndPaths test/console.TestConsoleIsReadOnly " +
-			"app/told.TestRequests app/told.TestLookForetellsVerdicts"},
+			"app/inquiry.TestRequests app/inquiry.TestLookForetellsVerdicts"},
 	{"limits time, header size",
 		"app/service.TestConnectionsAreBounded app/service.TestHTTPHeaderLimit app/service.TestScrapesAtOnce"},
 	{"No answer holds a secret", "test/security.TestSecuredServers"},

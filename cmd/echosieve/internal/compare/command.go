@@ -15,8 +15,8 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/files"
+	"echosieve/app/inquiry"
 	"echosieve/app/sidebyside"
-	"echosieve/app/told"
 	"echosieve/pipeline/decode"
 )
 
@@ -47,7 +47,7 @@ func Command() *cobra.Command {
 		if args[0] == "-" && args[1] == "-" {
 			return errors.New("standard input can be only one of the two texts")
 		}
-		both := [2]told.Article{{Publisher: *publisher}, {Publisher: *publisher}}
+		both := [2]inquiry.Article{{Publisher: *publisher}, {Publisher: *publisher}}
 		for i, arg := range args {
 			var err error
 			if both[i].Record, both[i].Text, err = readText(arg, cmd.InOrStdin()); err != nil {
@@ -58,12 +58,12 @@ func Command() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		c := compareTexts(made, told.NewJudge(cfg, made), &both[0], &both[1])
+		c := compareTexts(made, inquiry.NewJudge(cfg, made), &both[0], &both[1])
 		if *top > 0 {
 			c.Words = c.Words[:min(int(*top), len(c.Words))]
 		}
 		if *texts {
-			c.Texts = told.Align(&both[0], &both[1])
+			c.Texts = inquiry.Align(&both[0], &both[1])
 		}
 		return command.Print(cmd, *asJSON, c, func() string { return c.text(sidebyside.TerminalOf(cmd.OutOrStdout())) })
 	}, "recipe", "detection")

@@ -8,15 +8,15 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 
 	"echosieve/app/command"
+	"echosieve/app/inquiry"
 	"echosieve/app/sidebyside"
-	"echosieve/app/told"
 	"echosieve/app/visible"
 	"echosieve/simhash"
 )
 
 func (c *comparison) text(terminal sidebyside.Terminal) string {
 	var b strings.Builder
-	for i, t := range []told.Text{c.A, c.B} {
+	for i, t := range []inquiry.Text{c.A, c.B} {
 		more := ""
 		if t.LeftOut > 0 {
 			more = fmt.Sprintf(", %.0f %% left out", 100*t.LeftOut)
@@ -27,7 +27,7 @@ func (c *comparison) text(terminal sidebyside.Terminal) string {
 		fmt.Fprintf(&b, "%c  %s  %s: %d bytes of clean text, %d different words%s\n",
 			'A'+i, t.Fingerprint, visible.Line(t.Name), t.CleanBytes, t.Features, more)
 	}
-	for i, t := range []told.Text{c.A, c.B} {
+	for i, t := range []inquiry.Text{c.A, c.B} {
 		for _, r := range t.Repeated {
 			fmt.Fprintf(&b, "%c  %s\n", 'A'+i, r.String())
 		}
@@ -38,7 +38,7 @@ func (c *comparison) text(terminal sidebyside.Terminal) string {
 		fmt.Fprintf(&b, "   %s\n", differences(bitsA, bitsB))
 	}
 	fmt.Fprintf(&b, "\ndistance      %d of 64 bits\nonly in A     %s\nonly in B     %s\n\n%s\n\n%s\nrecipe %s\n",
-		c.Distance, told.ShortList(c.OnlyA), told.ShortList(c.OnlyB), c.wordTable(), c.Report(), c.Recipe)
+		c.Distance, inquiry.ShortList(c.OnlyA), inquiry.ShortList(c.OnlyB), c.wordTable(), c.Report(), c.Recipe)
 	return command.Fit(b.String()) + c.SideBySide(terminal)
 }
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/recipe"
 	"echosieve/pipeline/text"
@@ -12,7 +12,7 @@ import (
 
 // comparison is the result of the command. Its JSON names must not change.
 type comparison struct {
-	told.Comparison
+	inquiry.Comparison
 	Words      []comparedWord `json:"words"` // heaviest first
 	TotalWords int            `json:"total_words"`
 	OnlyA      []string       `json:"only_in_a"` // words, heaviest first; --top does not cut this list
@@ -30,13 +30,13 @@ type comparedWord struct {
 }
 
 // compareTexts compares two texts of one origin as the service does, and keeps every intermediate result.
-func compareTexts(made *recipe.Recipe, judge *told.Judge, a, b *told.Article) comparison {
+func compareTexts(made *recipe.Recipe, judge *inquiry.Judge, a, b *inquiry.Article) comparison {
 	judge.Fingerprint(a)
 	judge.Fingerprint(b)
 	from := article.Origin{Publisher: a.Publisher}
 	c := comparison{Comparison: judge.Compare(a, b, false), OnlyA: []string{}, OnlyB: []string{},
 		Words: compareWords(made.Weights(a.Text, from), made.Weights(b.Text, from))}
-	c.Changes = told.WhatIsNew(a, b)
+	c.Changes = inquiry.WhatIsNew(a, b)
 	c.TotalWords = len(c.Words)
 	for _, w := range c.Words {
 		switch {

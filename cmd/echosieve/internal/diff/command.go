@@ -10,8 +10,8 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/config/schema"
+	"echosieve/app/inquiry"
 	"echosieve/app/sidebyside"
-	"echosieve/app/told"
 	"echosieve/pipeline/article"
 )
 
@@ -45,7 +45,7 @@ func Command() *cobra.Command {
 		"how far back the records lie whose verdicts are read; 0: all")
 	most := cmd.Flags().Uint("most", 10_000_000, "most verdicts of a side")
 	return command.Configured(cmd, func(cmd *cobra.Command, cfg config.Config, args []string) error {
-		reader := told.NewReader(cfg, cmd.ErrOrStderr())
+		reader := inquiry.NewReader(cfg, cmd.ErrOrStderr())
 		defer reader.Close()
 		l := &loader{reader: reader, places: places{numbers: map[article.Coordinates]uint32{}}, most: int(*most)}
 		if *since > 0 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
 )
@@ -74,7 +74,7 @@ type side struct {
 }
 
 type loader struct {
-	reader *told.Reader
+	reader *inquiry.Reader
 	places places
 	since  time.Time
 	most   int // verdicts of a side
@@ -83,7 +83,7 @@ type loader struct {
 // load reads a side: topics, with commas between them.
 func (l *loader) load(ctx context.Context, name string) (*side, error) {
 	s := &side{Name: name, Kinds: map[string]int{}}
-	add := func(o *told.Output) error {
+	add := func(o *inquiry.Output) error {
 		if len(s.verdicts) == l.most {
 			return fmt.Errorf("%s has more than %d verdicts; read fewer with --since, or allow more with --most "+
 				"(32 bytes of memory each)", name, l.most)
@@ -116,7 +116,7 @@ func kindName(k article.Kind) string {
 	return k.String()
 }
 
-func (l *loader) verdict(o *told.Output) verdict {
+func (l *loader) verdict(o *inquiry.Output) verdict {
 	v := verdict{offset: o.Input.Offset, place: l.places.number(o.Input)}
 	if o.Reject != nil {
 		return v
@@ -169,7 +169,7 @@ func (l *loader) addText(ctx context.Context, x *sample) error {
 	}
 	earlier, err := l.reader.Article(ctx, article.Ref{Coordinates: original})
 	if x.Gone = earlier.Gone; x.Gone == "" {
-		x.Texts = told.Align(&earlier, &later)
+		x.Texts = inquiry.Align(&earlier, &later)
 	}
 	return err
 }

@@ -15,8 +15,8 @@ import (
 	"echosieve/app/config"
 	"echosieve/app/config/schema"
 	"echosieve/app/drops"
+	"echosieve/app/inquiry"
 	"echosieve/app/sidebyside"
-	"echosieve/app/told"
 	"echosieve/consumer/learning"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
@@ -80,8 +80,8 @@ func Command() *cobra.Command {
 		} else if learnt != nil {
 			defer learnt.Close()
 		}
-		e := &explainer{recipe: made.ID(), judge: told.NewJudge(cfg, made),
-			reader: told.NewReader(cfg, cmd.ErrOrStderr())}
+		e := &explainer{recipe: made.ID(), judge: inquiry.NewJudge(cfg, made),
+			reader: inquiry.NewReader(cfg, cmd.ErrOrStderr())}
 		defer e.reader.Close()
 		if isPage {
 			said, err := e.writeDrops(cmd.Context(), cfg.Kafka.Topics.Unique, *page, *since)
@@ -90,7 +90,7 @@ func Command() *cobra.Command {
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), indexTimeout)
 		defer cancel()
-		if e.index, e.away = told.OpenIndex(ctx, cfg, made); e.away == nil {
+		if e.index, e.away = inquiry.OpenIndex(ctx, cfg, made); e.away == nil {
 			defer e.index.Client().Close()
 		}
 		var x *explanation
@@ -99,7 +99,7 @@ func Command() *cobra.Command {
 		} else {
 			x, err = e.byID(cmd.Context(), *id, *since)
 		}
-		if errors.Is(err, tools.ErrNoRecord) || errors.Is(err, told.ErrNoVerdict) {
+		if errors.Is(err, tools.ErrNoRecord) || errors.Is(err, inquiry.ErrNoVerdict) {
 			return &command.AnswerError{Text: err.Error()}
 		}
 		if err != nil {
@@ -163,7 +163,7 @@ func (e *explainer) writeDrops(ctx context.Context, unique, file string, since t
 	var weakest drops.Weakest
 	read := 0
 	for _, topic := range e.reader.Topics {
-		if err := e.reader.Each(ctx, topic, time.Now().Add(-since), func(o *told.Output) error {
+		if err := e.reader.Each(ctx, topic, time.Now().Add(-since), func(o *inquiry.Output) error {
 			read++
 			if o.Reject == nil && (o.Record.Topic != unique || o.Verdict.Kind == article.Possible) {
 				weakest.Offer(drops.Drop{Input: o.Input, Time: o.Record.Time, Verdict: o.Verdict, Output: o})
@@ -174,7 +174,7 @@ func (e *explainer) writeDrops(ctx context.Context, unique, file string, since t
 		}
 	}
 	page, err := drops.NewPage(fmt.Sprintf("Dropped articles of the last %s", since), read, &weakest, e.judge,
-		func(d *drops.Drop) (earlier, later told.Article, _ error) { // articles that are gone say why
+		func(d *drops.Drop) (earlier, later inquiry.Article, _ error) { // articles that are gone say why
 			later, _ = e.reader.ArticleOf(ctx, d.Output)
 			earlier, _ = e.reader.Article(ctx, d.Verdict.Original)
 			return earlier, later, nil

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
@@ -23,26 +23,26 @@ type explanation struct {
 	Reason   string `json:"reason,omitempty"`
 	Detail   string `json:"detail,omitempty"` // of a dead letter
 	Distance int    `json:"distance"`         // bits
-	*told.Relation
-	Article    told.Article     `json:"article"`
-	Chain      []told.Article   `json:"chain"` // the original, its original, and so on to the root
-	Comparison *told.Comparison `json:"comparison,omitempty"`
-	Candidates []candidate      `json:"candidates"` // of a unique article: the nearest that the index has now
-	Notes      []string         `json:"notes"`
+	*inquiry.Relation
+	Article    inquiry.Article     `json:"article"`
+	Chain      []inquiry.Article   `json:"chain"` // the original, its original, and so on to the root
+	Comparison *inquiry.Comparison `json:"comparison,omitempty"`
+	Candidates []candidate         `json:"candidates"` // of a unique article: the nearest that the index has now
+	Notes      []string            `json:"notes"`
 }
 
 // candidate is a stored article that the look-ups for a unique article find now, and why the article is no copy of it.
 type candidate struct {
-	told.Article
-	told.Judged
+	inquiry.Article
+	inquiry.Judged
 	Why string `json:"why"`
 }
 
 // explainer explains verdicts by what Kafka and the index have.
 type explainer struct {
 	recipe string // id
-	judge  *told.Judge
-	reader *told.Reader
+	judge  *inquiry.Judge
+	reader *inquiry.Reader
 	index  *redisindex.Index // nil: not in reach
 	away   error             // why there is no index
 }
@@ -62,12 +62,12 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 	switch {
 	case verdictErr == nil:
 		return e.output(ctx, o)
-	case !errors.Is(verdictErr, told.ErrNoVerdict):
+	case !errors.Is(verdictErr, inquiry.ErrNoVerdict):
 		return nil, verdictErr
 	case gone:
 		return nil, fmt.Errorf("%w; %w", err, verdictErr)
 	}
-	x := &explanation{Article: a, Chain: []told.Article{}, Candidates: []candidate{}, Notes: []string{verdictErr.Error()}}
+	x := &explanation{Article: a, Chain: []inquiry.Article{}, Candidates: []candidate{}, Notes: []string{verdictErr.Error()}}
 	e.judge.Fingerprint(&x.Article)
 	e.addStored(ctx, &x.Article)
 	e.addCandidates(ctx, x)
@@ -76,12 +76,12 @@ func (e *explainer) record(ctx context.Context, at article.Coordinates) (*explan
 
 // output explains an output. If it is in another topic than the configured ones, such as that of a shadow,
 // the verdicts about earlier articles are searched there.
-func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, error) {
+func (e *explainer) output(ctx context.Context, o *inquiry.Output) (*explanation, error) {
 	if !slices.Contains(e.reader.Topics, o.Record.Topic) {
 		e.reader.Topics = []string{o.Record.Topic}
 	}
 	x := &explanation{Output: o.Record.String(), Recipe: o.Recipe, Verdict: o.Verdict.Kind.String(),
-		Distance: o.Verdict.Distance, Chain: []told.Article{}, Candidates: []candidate{}, Notes: []string{}}
+		Distance: o.Verdict.Distance, Chain: []inquiry.Article{}, Candidates: []candidate{}, Notes: []string{}}
 	var err error
 	if x.Article, err = e.reader.ArticleOf(ctx, o); err != nil && !errors.Is(err, tools.ErrNoRecord) {
 		return nil, err
@@ -112,7 +112,7 @@ func (e *explainer) output(ctx context.Context, o *told.Output) (*explanation, e
 		return x, nil
 	}
 	x.Reason = o.Verdict.Reason.String()
-	x.Relation = told.NewRelation(o.Verdict.Likeness)
+	x.Relation = inquiry.NewRelation(o.Verdict.Likeness)
 	e.addChain(ctx, x, o.Verdict)
 	if x.Chain[0].Made != nil && x.Article.Made != nil {
 		x.Comparison = e.compare(&x.Chain[0], &x.Article)
@@ -132,7 +132,7 @@ const decidedBefore = "the index, or these settings, have another verdict: a rec
 
 // fetch describes an earlier article, as far as Kafka and the index have it. known are entries of the index in which
 // it may be.
-func (e *explainer) fetch(ctx context.Context, ref article.Ref, known []redisindex.Candidate) told.Article {
+func (e *explainer) fetch(ctx context.Context, ref article.Ref, known []redisindex.Candidate) inquiry.Article {
 	a, err := e.reader.Article(ctx, ref)
 	e.judge.Fingerprint(&a)
 	if err == nil {
@@ -148,7 +148,7 @@ func (e *explainer) fetch(ctx context.Context, ref article.Ref, known []redisind
 }
 
 // addStored adds what the index has of an article whose text is known. After an error the index is not asked again.
-func (e *explainer) addStored(ctx context.Context, a *told.Article) {
+func (e *explainer) addStored(ctx context.Context, a *inquiry.Article) {
 	if e.index == nil || a.Made == nil {
 		return
 	}
@@ -165,7 +165,7 @@ func (e *explainer) addStored(ctx context.Context, a *told.Article) {
 }
 
 // candidatesOf returns the stored articles that the look-ups for an article find now.
-func (e *explainer) candidatesOf(ctx context.Context, a *told.Article) []redisindex.Candidate {
+func (e *explainer) candidatesOf(ctx context.Context, a *inquiry.Article) []redisindex.Candidate {
 	if e.index == nil || a.Made == nil {
 		return nil
 	}
@@ -205,7 +205,7 @@ func (e *explainer) addChain(ctx context.Context, x *explanation, v article.Verd
 
 // verdictOf returns the verdict about an earlier article: from the output topics or else from the index. Its
 // kind is 0 if neither has it.
-func (e *explainer) verdictOf(ctx context.Context, a *told.Article, at article.Coordinates) article.Verdict {
+func (e *explainer) verdictOf(ctx context.Context, a *inquiry.Article, at article.Coordinates) article.Verdict {
 	if !a.Time.IsZero() {
 		if o, err := e.reader.Verdict(ctx, at, a.Time); err == nil {
 			return o.Verdict
@@ -219,11 +219,11 @@ func (e *explainer) verdictOf(ctx context.Context, a *told.Article, at article.C
 
 // compare compares two articles, by their texts or else by what the index has. A look-up for the later one has found
 // the earlier one: the verdict names it, or it is a candidate. With a text the anchors are lost that may have found it.
-func (e *explainer) compare(earlier, later *told.Article) *told.Comparison {
+func (e *explainer) compare(earlier, later *inquiry.Article) *inquiry.Comparison {
 	lost := earlier.Gone != "" || later.Gone != ""
 	c := e.judge.Compare(earlier, later, lost)
 	if !lost {
-		c.Texts, c.Changes = told.Align(earlier, later), told.WhatIsNew(earlier, later)
+		c.Texts, c.Changes = inquiry.Align(earlier, later), inquiry.WhatIsNew(earlier, later)
 	}
 	return &c
 }

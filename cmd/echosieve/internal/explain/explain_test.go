@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/app/command"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/pipeline/article"
 	"echosieve/redisindex"
 	"echosieve/redisindex/keyspace"
@@ -215,7 +215,7 @@ func TestWhyNamesHiddenEntries(t *testing.T) {
 	c := &redisindex.Candidate{Judgement: article.Judgement{Kind: article.Near}}
 	c.Ticket, c.Hidden = 1<<48-1, true
 	require.Contains(t, why(unique, c, ""), "the index hides the other one")
-	d := told.Article{Record: "articles/0/2", ID: "articles/0/2"}
+	d := inquiry.Article{Record: "articles/0/2", ID: "articles/0/2"}
 	d.SetStored(&c.StoredArticle)
 	require.Equal(t, "articles/0/2, hidden in the index with fingerprint 0000000000000000: no later article is a "+
 		"copy of it", d.String())

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"echosieve/app/command"
+	"echosieve/app/inquiry"
 	"echosieve/app/sidebyside"
-	"echosieve/app/told"
 	"echosieve/app/visible"
 )
 
@@ -22,7 +22,7 @@ func (x *explanation) text(terminal sidebyside.Terminal) string {
 	for i, c := range x.Candidates {
 		fmt.Fprintf(&b, "\n%d. %s\n   %s\n", i+1, c.line(), c.Why)
 		if i == 0 {
-			fmt.Fprintf(&b, "\n%s\n", told.FigureTable(c.Figures).Render())
+			fmt.Fprintf(&b, "\n%s\n", inquiry.FigureTable(c.Figures).Render())
 		}
 	}
 	report := command.Fit(b.String())
@@ -72,7 +72,7 @@ func (x *explanation) articleLines() []string {
 }
 
 // repeatedLines name the sentences that are left out of an article.
-func repeatedLines(a *told.Article) (lines []string) {
+func repeatedLines(a *inquiry.Article) (lines []string) {
 	for i := range a.Repeated {
 		lines = append(lines, "          "+a.Repeated[i].String())
 	}
@@ -106,14 +106,14 @@ func (x *explanation) page() string {
 	}
 	if c := x.Comparison; c != nil && len(x.Candidates) == 0 {
 		add("p", c.Explanation)
-		b.WriteString(told.FigureTable(c.Figures).RenderHTML())
+		b.WriteString(inquiry.FigureTable(c.Figures).RenderHTML())
 		b.WriteString("<pre>" + html.EscapeString(x.lettersLine()+c.LookupLines()) + "</pre>\n")
 	}
 	for i, c := range x.Candidates {
 		add("h2", fmt.Sprintf("Candidate %d", i+1))
 		add("p", c.line())
 		add("p", c.Why)
-		b.WriteString(told.FigureTable(c.Figures).RenderHTML())
+		b.WriteString(inquiry.FigureTable(c.Figures).RenderHTML())
 	}
 	if c := x.Comparison; c != nil && c.Texts != nil {
 		add("p", "New: "+c.NewsLine())

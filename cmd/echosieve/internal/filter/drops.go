@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"echosieve/app/drops"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/decode"
@@ -19,7 +19,7 @@ import (
 // dropped collects what the page of --html shows. Any article may become an original, so all of them are kept, in a
 // temporary file.
 type dropped struct {
-	judge   *told.Judge
+	judge   *inquiry.Judge
 	decode  decode.Config
 	weakest drops.Weakest
 	kept    *os.File
@@ -34,7 +34,7 @@ type place struct {
 }
 
 // newDropped makes the temporary file. The caller calls close.
-func newDropped(judge *told.Judge, input decode.Config) (*dropped, error) {
+func newDropped(judge *inquiry.Judge, input decode.Config) (*dropped, error) {
 	kept, err := os.CreateTemp("", "echosieve-filter-")
 	if err != nil {
 		return nil, fmt.Errorf("--html keeps the articles in a temporary file: %w", err)
@@ -58,8 +58,8 @@ func (d *dropped) add(out *pipeline.Output) error {
 	return err
 }
 
-func (d *dropped) article(ref article.Ref) (told.Article, error) {
-	a := told.Article{ID: ref.ID, Record: ref.String()}
+func (d *dropped) article(ref article.Ref) (inquiry.Article, error) {
+	a := inquiry.Article{ID: ref.ID, Record: ref.String()}
 	p, known := d.places[ref.Coordinates]
 	if !known {
 		a.Gone = "an earlier run has read it"
@@ -78,7 +78,7 @@ func (d *dropped) article(ref article.Ref) (told.Article, error) {
 func (d *dropped) write(w io.Writer, names []string) error {
 	title := "Dropped articles of " + strings.Join(names, ", ")
 	page, err := drops.NewPage(title, len(d.places), &d.weakest, d.judge,
-		func(drop *drops.Drop) (earlier, later told.Article, err error) {
+		func(drop *drops.Drop) (earlier, later inquiry.Article, err error) {
 			if later, err = d.article(article.Ref{Coordinates: drop.Input}); err == nil {
 				earlier, err = d.article(drop.Verdict.Original)
 			}

@@ -14,7 +14,7 @@ import (
 
 	"echosieve/app/config"
 	"echosieve/app/files"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/app/visible"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
@@ -34,7 +34,7 @@ type filtering struct {
 	counts counts
 	mostly files.Tally // articles of which more than half is left out, by publisher
 
-	judge   *told.Judge
+	judge   *inquiry.Judge
 	dropped *dropped // nil: nobody asks for the page of drops
 }
 
@@ -53,7 +53,7 @@ func newFiltering(cfg config.Config, folder string) (*filtering, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &filtering{cfg: cfg, judge: told.NewJudge(cfg, made),
+	r := &filtering{cfg: cfg, judge: inquiry.NewJudge(cfg, made),
 		output: outputs{decode: cfg.Input.Config},
 		input:  input{Reader: files.Reader{Input: cfg.Input.Config, Limit: cfg.Kafka.MaxMessageBytes}}}
 	layout := cfg.IndexConfig(made.ID())

@@ -13,7 +13,7 @@ import (
 
 	"echosieve/app/command"
 	"echosieve/app/config"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/record"
 	"echosieve/redisindex/keyspace"
@@ -37,8 +37,8 @@ Exit codes: 0 found; 1 the index knows nothing of it; 2 failed.`
 
 // known is a stored article as the command lookup prints it.
 type known struct {
-	*told.Stored
-	Judged *told.Judged `json:"judged,omitempty"` // what the text that is looked up would be to it
+	*inquiry.Stored
+	Judged *inquiry.Judged `json:"judged,omitempty"` // what the text that is looked up would be to it
 }
 
 func newLookupCommand() *cobra.Command {
@@ -145,17 +145,17 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 		}
 		a.Time = time.Now()
 		advice, err := index.Advise(ctx, &a)
-		judge := told.NewJudge(index.cfg, index.recipe)
+		judge := inquiry.NewJudge(index.cfg, index.recipe)
 		for i := range advice.Candidates {
 			judged := judge.Candidate(&a, &advice.Candidates[i])
-			found = append(found, known{told.NewStored(&advice.Candidates[i].StoredArticle), &judged})
+			found = append(found, known{inquiry.NewStored(&advice.Candidates[i].StoredArticle), &judged})
 		}
 		return found, err
 	case "fingerprint":
 		fp, _ := simhash.Parse(value) // kindOf has seen to it that it is one
 		articles, err := index.Stored(ctx, &article.Article{Fingerprint: fp, Time: time.Now()})
 		for i := range articles {
-			found = append(found, known{Stored: told.NewStored(&articles[i])})
+			found = append(found, known{Stored: inquiry.NewStored(&articles[i])})
 		}
 		return found, err
 	}
@@ -168,7 +168,7 @@ func lookup(cmd *cobra.Command, index *opened, kind, value string) (found []know
 	err = index.articles(ctx, cmd.ErrOrStderr(), func(articles []keyspace.StoredArticle) error {
 		for i := range articles {
 			if s := &articles[i]; kind == "id" && s.ID == value || kind == "coordinates" && s.Coordinates == at {
-				found = append(found, known{Stored: told.NewStored(s)})
+				found = append(found, known{Stored: inquiry.NewStored(s)})
 			}
 		}
 		return nil

@@ -13,7 +13,7 @@ import (
 	"echosieve/app/command"
 	"echosieve/app/config"
 	"echosieve/app/files"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/app/visible"
 	"echosieve/consumer/tools"
 	"echosieve/pipeline"
@@ -42,7 +42,7 @@ func open(cmd *cobra.Command) (*opened, error) {
 	}
 	o := &opened{cfg: cfg}
 	// A wrong address is reported at once. Later failures are tried again for a minute.
-	if o.recipe, o.Index, err = told.Open(cmd.Context(), cfg); err != nil {
+	if o.recipe, o.Index, err = inquiry.Open(cmd.Context(), cfg); err != nil {
 		return nil, err
 	}
 	o.Tools = admin.New(o.Index)
@@ -58,7 +58,7 @@ func (o *opened) inputOf(cmd *cobra.Command, name string) (article.Coordinates, 
 	if !slices.Contains(o.cfg.Kafka.Topics.Outputs(), at.Topic) {
 		return at, nil
 	}
-	reader := told.NewReader(o.cfg, cmd.ErrOrStderr())
+	reader := inquiry.NewReader(o.cfg, cmd.ErrOrStderr())
 	defer reader.Close()
 	a, err := reader.Article(cmd.Context(), article.Ref{Coordinates: at})
 	switch {

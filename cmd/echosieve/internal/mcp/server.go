@@ -13,8 +13,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"echosieve/app/command"
+	"echosieve/app/inquiry"
 	"echosieve/app/storylist"
-	"echosieve/app/told"
 	"echosieve/pipeline/article"
 	"echosieve/pipeline/changes"
 	"echosieve/stories"
@@ -90,7 +90,7 @@ func newServer(from source) *mcp.Server {
 			if err != nil {
 				return nil, err
 			}
-			answer, err := from(ctx, told.Path, body)
+			answer, err := from(ctx, inquiry.Path, body)
 			return json.RawMessage(answer), err
 		})
 	add(s, "publishers", "Publishers of the 200 largest stories, with the number of stories that each carried and began.",
@@ -104,7 +104,7 @@ func version(ctx context.Context, from source, coordinates string) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	answer, err := from(ctx, told.ChangesPath+at.String(), nil)
+	answer, err := from(ctx, inquiry.ChangesPath+at.String(), nil)
 	return json.RawMessage(answer), err
 }
 

@@ -1,4 +1,4 @@
-package told_test
+package inquiry_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"echosieve/app/config"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/pipeline/changes"
 	"echosieve/test/inprocess"
 	"echosieve/test/kafkatest"
@@ -31,7 +31,7 @@ func TestVersions(t *testing.T) {
 	w := inprocess.Start(t, func(c *config.Config) { c.HTTP.Look = true })
 	get := func(at string, status int) (body string) {
 		t.Helper()
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.HTTP+told.ChangesPath+at, nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+w.HTTP+inquiry.ChangesPath+at, nil)
 		require.NoError(t, err)
 		response, err := http.DefaultClient.Do(request)
 		require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestVersions(t *testing.T) {
 	}
 	body := get(all[1], http.StatusOK)
 	require.JSONEq(t, body, get(verdicts[all[1]], http.StatusOK), "input and output name the same article")
-	var v told.Version
+	var v inquiry.Version
 	require.NoError(t, json.Unmarshal([]byte(body), &v))
 	require.Equal(t, []string{"near", all[0], all[1]}, []string{v.Verdict, v.Original.Record, v.Article.Record})
 	require.Contains(t, v.Says, "Near copy: ")
@@ -64,7 +64,7 @@ func TestVersions(t *testing.T) {
 	}
 
 	w.Delete(t, "articles", 0, 1)
-	v = told.Version{}
+	v = inquiry.Version{}
 	require.NoError(t, json.Unmarshal([]byte(get(all[1], http.StatusOK)), &v))
 	require.Equal(t, []string{changes.OriginalGone, "near"}, []string{v.Why, v.Verdict})
 	require.Nil(t, v.Changes)

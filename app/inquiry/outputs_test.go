@@ -1,4 +1,4 @@
-package told_test
+package inquiry_test
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"echosieve/app/config"
-	"echosieve/app/told"
+	"echosieve/app/inquiry"
 	"echosieve/pipeline"
 	"echosieve/pipeline/article"
 	"echosieve/test/inprocess"
@@ -33,7 +33,7 @@ func output(topic string, partition int32, of article.Coordinates, id string, at
 
 func TestVerdict(t *testing.T) {
 	w := inprocess.Start(t)
-	r := told.NewReader(w.Config, io.Discard)
+	r := inquiry.NewReader(w.Config, io.Discard)
 	defer r.Close()
 	topics, start := w.Config.Kafka.Topics, time.Now().Add(-time.Hour)
 	at := func(i int64) time.Time { return start.Add(time.Duration(i) * time.Second) }
@@ -61,9 +61,9 @@ func TestVerdict(t *testing.T) {
 		}
 	}
 	_, err := r.Verdict(t.Context(), input(1, 30), at(30))
-	require.ErrorIs(t, err, told.ErrNoVerdict)
+	require.ErrorIs(t, err, inquiry.ErrNoVerdict)
 	_, err = r.Verdict(t.Context(), input(2, 5), at(5))
-	require.ErrorIs(t, err, told.ErrNoVerdict, "of another partition")
+	require.ErrorIs(t, err, inquiry.ErrNoVerdict, "of another partition")
 
 	found, others, err := r.ByID(t.Context(), "9", start.Add(-time.Minute))
 	require.NoError(t, err)
@@ -78,7 +78,7 @@ func TestVerdict(t *testing.T) {
 // later are elsewhere.
 func TestVerdictFromBeforePartitionsWereAdded(t *testing.T) {
 	w := inprocess.Start(t, func(cfg *config.Config) { cfg.Kafka.Partitions = 4 }) // which were 2
-	r := told.NewReader(w.Config, io.Discard)
+	r := inquiry.NewReader(w.Config, io.Discard)
 	defer r.Close()
 	start, topic := time.Now().Add(-time.Hour), w.Config.Kafka.Topics.Unique
 	w.PublishTo(t, output(topic, 1, input(3, 7), "7", start))
@@ -89,21 +89,21 @@ func TestVerdictFromBeforePartitionsWereAdded(t *testing.T) {
 		require.Equal(t, partition, o.Record.Partition)
 	}
 	_, err := r.Verdict(t.Context(), input(3, 6), start)
-	require.ErrorIs(t, err, told.ErrNoVerdict)
+	require.ErrorIs(t, err, inquiry.ErrNoVerdict)
 }
 
 // A page that is fetched again and again has hundreds of outputs with one id: the latest is found, some others are
 // named.
 func TestByIDFindsTheLatest(t *testing.T) {
 	w := inprocess.Start(t)
-	r := told.NewReader(w.Config, io.Discard)
+	r := inquiry.NewReader(w.Config, io.Discard)
 	defer r.Close()
 	start := time.Now().Add(-time.Hour)
 	of := func(i int) *kgo.Record {
 		at := start.Add(time.Duration(i) * time.Second)
 		return output(w.Config.Kafka.Topics.Unique, 0, input(0, int64(i)), "a page", at)
 	}
-	const last = told.MostFound + 20
+	const last = inquiry.MostFound + 20
 	w.PublishTo(t, of(last))
 	for i := range last {
 		w.PublishTo(t, of(i))
@@ -111,6 +111,6 @@ func TestByIDFindsTheLatest(t *testing.T) {
 	found, others, err := r.ByID(t.Context(), "a page", start)
 	require.NoError(t, err)
 	require.Equal(t, input(0, last), found.Input)
-	require.Len(t, others, told.MostFound)
+	require.Len(t, others, inquiry.MostFound)
 	require.NotContains(t, others, found.Record.String())
 }

@@ -1,9 +1,9 @@
-// Package told answers how articles compare: what the later one is to the earlier one, which row of the rule decided,
+// Package inquiry answers how articles compare: what the later one is to the earlier one, which row of the rule decided,
 // and which figure stood against which limit. Commands, the console and /v1/look print its answers.
 //
 // What it knows of articles comes from Kafka (Reader) and from the index. It writes nothing to either. A Reader needs
 // Read on the topics, joins no consumer group and commits nothing.
-package told
+package inquiry
 
 import (
 	"fmt"
