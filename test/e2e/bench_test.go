@@ -23,6 +23,7 @@ import (
 	"echosieve/pipeline/record"
 	"echosieve/redisindex/connection"
 	"echosieve/sample"
+	"echosieve/stories"
 	"echosieve/test/host"
 	"echosieve/test/kafkaserver"
 	"echosieve/test/ledger"
@@ -222,11 +223,17 @@ func BenchmarkStories(b *testing.B) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		began, first := time.Now(), read("copy")
-		for read("copy") < float64(copies) || read("none") < float64(n-copies) {
+		for read("copy") < float64(copies) || read("none")+read("related") < float64(n-copies) {
 			time.Sleep(200 * time.Millisecond)
 		}
 		b.ReportMetric((float64(copies)-first)/time.Since(began).Seconds(), "copies/s")
-		time.Sleep(time.Second) // the last records are counted before their stories are published
+		require.Eventually(b, func() bool { // the last records are counted before their stories are published
+			told := 0
+			for _, s := range lastStories(b, c) {
+				told += s.Copies
+			}
+			return told == copies
+		}, service.Patience, 200*time.Millisecond)
 		cpu = p.Metric(b, "process_cpu_seconds_total") - cpu
 		b.ReportMetric(cpu/n*1e6, "us/record")
 		b.ReportMetric((cpuOf(b, server.Pid())-before)/float64(copies)*1e6, "redis-us/copy")
@@ -236,12 +243,18 @@ func BenchmarkStories(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// lastStories returns the stories of the topic that storiesOf writes.
+func lastStories(t testing.TB, c cluster) map[string]stories.Record {
+	t.Helper()
+	last, err := ledger.LastStories(t.Context(), []string{c.kafka}, c.topic+"-stories")
+	require.NoError(t, err)
+	return last
+}
+
 // bytesOfStories returns the mean memory of the states of stories with so many copies.
 func bytesOfStories(b *testing.B, index *redis.Client, c cluster, copies int) float64 {
 	b.Helper()
-	last, err := ledger.LastStories(b.Context(), []string{c.kafka}, c.topic+"-stories")
-	require.NoError(b, err)
-	bytes, found := int64(0), 0
+	last, bytes, found := lastStories(b, c), int64(0), 0
 	for keys := index.Scan(b.Context(), 0, c.namespace+":*:t:*", 1000).Iterator(); keys.Next(b.Context()); {
 		_, root, _ := strings.Cut(keys.Val(), ":t:")
 		_, root, _ = strings.Cut(root, ":")
