@@ -40,9 +40,10 @@ const (
 func ask[R kmsg.Response](ctx context.Context, c *Client, node int32, req kmsg.Request) (R, error) {
 	ctx, cancel := context.WithTimeout(ctx, RequestTimeout)
 	defer cancel()
+	empty := req.ResponseKind().(R) // made before: when ctx has ended, a connection may still write the request's version
 	m, err := c.Transport.RoundTrip(ctx, c.Addr, &call{request: req, clientID: c.ClientID, node: node})
 	if err != nil {
-		return req.ResponseKind().(R), err
+		return empty, err
 	}
 	return m.(answer).Response.(R), nil
 }
