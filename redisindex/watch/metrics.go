@@ -34,7 +34,7 @@ func newLossMetrics(reg prometheus.Registerer) *lossMetrics {
 		memoryLimit: node("memory_limit_bytes", "maxmemory of the Redis node; 0: none."),
 		saveFailing: node("save_failing", "1 if the Redis node could not write its data to disk the last time."),
 	}
-	for _, kind := range lossCauses {
+	for kind := range lossCauses {
 		m.losses.WithLabelValues(kind)
 	}
 	return m
