@@ -73,7 +73,7 @@ func namesInAll(t *testing.T) []string {
 
 // elsewhere is how many numbers the rooms hold that decide no verdict: layouts of bytes, bounds of work and memory, how
 // characters are written, files of users.
-var elsewhere = map[string]int{"text": 14, "page": 14, "evidence": 43, "recipe": 4}
+var elsewhere = map[string]int{"text": 15, "page": 14, "evidence": 43, "recipe": 4}
 
 // TestNumbersStandHere finds numbers in the packages that make and judge articles, outside this package:
 // constants, and numbers with which something is compared, counted or weighed. Character codes (written as

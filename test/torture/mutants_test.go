@@ -80,11 +80,11 @@ var mistakes = []mistake{
 			"var markers sync.Map\n\n// groupGeneration is this member's part"},
 	}, faults: "redis-stall,storm,storm", want: []ledger.Kind{ledger.Lost}},
 	{name: "guess-while-redis-is-away", edits: []edit{
-		{"redisindex/run.go", "		verdicts, err = x.run(ctx, articles, c)\n",
-			"		verdicts, err = x.run(ctx, articles, c)\n		if err != nil && !redis.HasErrorPrefix(err, " +
-				"\"NOSCRIPT\") && ctx.Err() == nil {\n		verdicts, err = nil, nil\n		for i := range " +
-				"articles {\n			verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: " +
-				"articles[i].Ref()})\n		}\n	}\n"},
+		{"redisindex/run.go", "		if verdicts, err = c.run(ctx); err == nil {\n",
+			"		if verdicts, err = c.run(ctx); err != nil && !redis.HasErrorPrefix(err, " +
+				"\"NOSCRIPT\") && ctx.Err() == nil {\n			verdicts, err = nil, nil\n			for i := range " +
+				"c.articles {\n				verdicts = append(verdicts, article.Verdict{Kind: article.Unique, Root: " +
+				"c.articles[i].Ref()})\n			}\n		}\n		if err == nil {\n"},
 	}, faults: "redis-stall", want: []ledger.Kind{ledger.Twin, ledger.Contradiction}},
 	{name: "released-is-compared", edits: []edit{
 		{"pipeline/pipeline.go", "	if released, ok := ReleaseOf(r); ok {\n", "	if released, ok := ReleaseOf(r); ok && false {\n"},
