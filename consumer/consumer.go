@@ -15,7 +15,7 @@
 //	consumer.go    Consumer: its parts, and Run
 //	group.go       groupMember: joins the consumer group, waits for it (joinWatch), asks where to begin, leaves it
 //	generation.go  generations: one assignment of partitions, its commits and its end
-//	partition.go   servedPartition: prepares, decides, publishes and marks its batches (Handler, delivery.Owner)
+//	partition.go   servedPartition: prepares, decides and publishes its batches (Handler, delivery.Owner)
 //	fetch.go       fetcher: fetches them
 //	work.go        work, progress: what partitions share, and how far each one is
 //	entry.go       entry: whether a process may be in the group, by the names and the labels of its members

@@ -83,7 +83,7 @@ func (f *fetcher) fetchOnce(ctx context.Context, offset int64) (int64, error) {
 		if err != nil {
 			return offset, err // still unknown: a guess of 0 would count all records that retention has removed as lost
 		}
-		f.setMark(first)
+		f.setCommittable(first)
 		return first, nil
 	}
 	res, release, err := f.from.Fetch(ctx, offset, f.cfg.FetchMaxBytes)

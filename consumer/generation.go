@@ -163,7 +163,7 @@ func drainContexts(generation context.Context, budget time.Duration) (work, last
 	return work, last, func() { abort(); cancel() }
 }
 
-// commitUntil commits the marks every commit interval, until ctx ends. A commit under way may last until work
+// commitUntil commits every commit interval, until ctx ends. A commit under way may last until work
 // ends: if it were sent again while the broker still holds the first request, the two could be stored in the
 // wrong order.
 func (g *groupGeneration) commitUntil(ctx, work context.Context) {
@@ -172,11 +172,11 @@ func (g *groupGeneration) commitUntil(ctx, work context.Context) {
 	}
 }
 
-// commit commits the marks that have moved, and gives up when ctx ends. After an error they count as not committed.
+// commit commits what has moved, and gives up when ctx ends. After an error it counts as not committed.
 func (g *groupGeneration) commit(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	marks, commits := g.moved()
+	moved, commits := g.moved()
 	if len(commits) == 0 {
 		return
 	}
@@ -189,20 +189,20 @@ func (g *groupGeneration) commit(ctx context.Context) {
 	crashpoint.Here(crashpoint.AfterCommit)
 	g.metrics.Commits.WithLabelValues("ok").Inc()
 	g.reporter.OK(broker.OpCommit, g.cfg.Group)
-	for p, m := range marks {
+	for p, m := range moved {
 		p.committed = m
 	}
 }
 
-// moved returns the marks that are not committed yet, and what to commit for them.
-func (g *groupGeneration) moved() (marks map[*servedPartition]*broker.Commit, commits []broker.Commit) {
-	marks = map[*servedPartition]*broker.Commit{}
+// moved returns what is committable and not committed yet, by partition and as a list.
+func (g *groupGeneration) moved() (moved map[*servedPartition]*broker.Commit, commits []broker.Commit) {
+	moved = map[*servedPartition]*broker.Commit{}
 	for _, p := range g.partitions {
-		if m := p.mark.Load(); m.Next >= 0 && m != p.committed {
-			marks[p], commits = m, append(commits, *m)
+		if m := p.committable.Load(); m.Next >= 0 && m != p.committed {
+			moved[p], commits = m, append(commits, *m)
 		}
 	}
-	return marks, commits
+	return moved, commits
 }
 
 // store commits with the label of the index.

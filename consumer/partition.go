@@ -24,15 +24,15 @@ import (
 type servedPartition struct {
 	*progress
 	stop      func(error)    // ends run with an error; set by run
-	committed *broker.Commit // the latest mark that was committed; used by the commit loop only
+	committed *broker.Commit // the latest that was committed; used by the commit loop only
 }
 
 // newServedPartition returns a partition of an input topic that this process owns.
 func newServedPartition(w *work, at startPosition, owner *delivery.Owner) *servedPartition {
 	p := &servedPartition{progress: &progress{work: w, TopicPartition: at.TopicPartition, input: at.input,
 		name: strconv.Itoa(int(at.Partition)), owner: owner}}
-	p.setMark(max(owner.Next, -1))
-	p.committed = p.mark.Load()
+	p.setCommittable(max(owner.Next, -1))
+	p.committed = p.committable.Load()
 	return p
 }
 
@@ -62,7 +62,7 @@ func (p *servedPartition) feed(ctx, work context.Context, out chan<- *batch) {
 	defer close(out)
 	from := p.cluster.Partition(p.Topic, p.Partition)
 	from.Limiter, from.Near = p.limiter, true
-	for offset := p.mark.Load().Next; ctx.Err() == nil; offset = max(offset, p.mark.Load().Next) {
+	for offset := p.committable.Load().Next; ctx.Err() == nil; offset = max(offset, p.committable.Load().Next) {
 		reading, halt := context.WithCancel(ctx)
 		fetched := make(chan *batch)
 		go (&fetcher{progress: p.progress, from: from, out: fetched}).run(reading, offset)
@@ -116,9 +116,9 @@ func (p *servedPartition) prepare(ctx context.Context, halt func(), in <-chan *b
 	return next, pending
 }
 
-// finish decides, publishes and marks batch by batch, until in is closed. After the first failure, and when
-// ctx ends, it drops the remaining batches without a mark: their records will be delivered again. Between
-// batches it looks after what the take-over has established: then no output is on its way.
+// finish decides and publishes batch by batch, until in is closed. After the first failure, and when ctx ends, it drops
+// the remaining batches: their records will be delivered again. Between batches it looks after what the take-over has
+// established: then no output is on its way.
 func (p *servedPartition) finish(ctx context.Context, in <-chan *batch) {
 	upkeep := time.NewTicker(delivery.UpkeepInterval)
 	defer upkeep.Stop()
@@ -144,7 +144,7 @@ func (p *servedPartition) finish(ctx context.Context, in <-chan *batch) {
 				moved, err := p.owner.Upkeep(ctx)
 				check(err)
 				if moved {
-					p.setMark(p.mark.Load().Next)
+					p.setCommittable(p.committable.Load().Next)
 				}
 			}
 		}
@@ -161,7 +161,7 @@ func (p *servedPartition) failed(ctx context.Context, err error) {
 		p.log.Warn("the process stops while work under way fails, its records will be delivered again",
 			"topic", p.Topic, "partition", p.Partition, "err", err)
 	default:
-		p.fail(fmt.Errorf("consumer: %s from offset %d: %w", p.TopicPartition, p.mark.Load().Next, err))
+		p.fail(fmt.Errorf("consumer: %s from offset %d: %w", p.TopicPartition, p.committable.Load().Next, err))
 	}
 }
 
@@ -195,8 +195,8 @@ func (p *servedPartition) finishBatch(ctx context.Context, b *batch) error {
 			return err
 		}
 	}
-	p.setMark(b.next)
-	crashpoint.Here(crashpoint.AfterMark)
+	p.setCommittable(b.next)
+	crashpoint.Here(crashpoint.AfterCommittable)
 	p.observeLag()
 	return nil
 }

@@ -274,21 +274,21 @@ func formerOwner(t *testing.T, cfg broker.Config) (*broker.Cluster, *delivery.Ow
 	return c, owner
 }
 
-// A commit names the positions of the moment at which its mark was set, however much later it is sent.
-func TestPositionsBelongToTheirMark(t *testing.T) {
+// A commit names the positions of the moment at which its offset became committable, however much later it is sent.
+func TestPositionsBelongToTheirOffset(t *testing.T) {
 	_, cfg := kafkatest.Fake(t)
 	kafkatest.EnsureTopics(t, cfg)
 	_, owner := formerOwner(t, cfg)
 	p := &servedPartition{progress: &progress{owner: owner}}
 	g := &groupGeneration{partitions: map[wire.TopicPartition]*servedPartition{{}: p}}
-	p.setMark(5)
-	marked := *p.mark.Load()
-	require.NotEmpty(t, marked.Positions)
-	_, err := owner.Publish(t.Context(), []*pipeline.Output{kafkatest.Output(cfg, 5, time.Now())}) // after the mark
+	p.setCommittable(5)
+	then := *p.committable.Load()
+	require.NotEmpty(t, then.Positions)
+	_, err := owner.Publish(t.Context(), []*pipeline.Output{kafkatest.Output(cfg, 5, time.Now())}) // later
 	require.NoError(t, err)
 	_, commits := g.moved()
-	require.Equal(t, []broker.Commit{marked}, commits)
-	p.setMark(6)
+	require.Equal(t, []broker.Commit{then}, commits)
+	p.setCommittable(6)
 	_, commits = g.moved()
-	require.NotEqual(t, marked.Positions, commits[0].Positions)
+	require.NotEqual(t, then.Positions, commits[0].Positions)
 }

@@ -104,18 +104,18 @@ type progress struct {
 	name  string // of the partition in decimal, for labels
 
 	owner *delivery.Owner
-	// mark is how far the partition is done; its Next is -1 as long as that is not known.
-	mark          atomic.Pointer[broker.Commit]
+	// committable is how far the partition is done, to be committed; its Next is -1 as long as that is not known.
+	committable   atomic.Pointer[broker.Commit]
 	highWatermark atomic.Int64 // the offset after the last record that all in-sync replicas have
 }
 
-// setMark is called only while no output of the partition is on its way.
-func (p *progress) setMark(next int64) { p.mark.Store(p.owner.Positions(next)) }
+// setCommittable is called only while no output of the partition is on its way.
+func (p *progress) setCommittable(next int64) { p.committable.Store(p.owner.Positions(next)) }
 
-// observeLag sets the lag metric: the high watermark minus the mark. Records that were fetched and not yet
-// marked count as lag.
+// observeLag sets the lag metric: the high watermark minus the committable offset. Records that were fetched and
+// are not done count as lag.
 func (p *progress) observeLag() {
-	if next := p.mark.Load().Next; next >= 0 {
+	if next := p.committable.Load().Next; next >= 0 {
 		p.metrics.Lag.WithLabelValues(p.Topic, p.name).Set(float64(max(p.highWatermark.Load()-next, 0)))
 	}
 }

@@ -96,7 +96,7 @@ func TestRecordsBeyondTheLimitsOfATopic(t *testing.T) {
 }
 
 func newMemIndex() *memindex.Index {
-	return memindex.New(memindex.Config{Window: 24 * time.Hour, Generations: 2,
+	return memindex.New(memindex.Config{Window: 24 * time.Hour, Slices: 2,
 		Search: recipe.DefaultConfig().Search()})
 }
 

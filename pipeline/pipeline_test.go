@@ -250,7 +250,7 @@ func TestDelayOfTimestampsAheadOfTheClock(t *testing.T) {
 func TestTimestampsFarFromTheClock(t *testing.T) {
 	const window = time.Hour
 	reg := prometheus.NewRegistry()
-	index := memindex.New(memindex.Config{Window: window, Generations: 2, Search: recipe.DefaultConfig().Search()})
+	index := memindex.New(memindex.Config{Window: window, Slices: 2, Search: recipe.DefaultConfig().Search()})
 	p := newPipeline(t, index, reg, func(c *pipeline.Config) { c.Window = window })
 	now := time.Now()
 	var recs []record.Record

@@ -201,7 +201,7 @@ func TestHostileTimestamps(t *testing.T) {
 		claims[i] = redisrig.Article(i, simhash.Fingerprint(random.Uint64()))
 		claims[i].Time = time.UnixMilli(ms)
 		first, last := x.keys.Layout.Reach(keyspace.WindowTime(claims[i].Time))
-		require.LessOrEqual(t, last-first, int64(2*cfg.Generations+1))
+		require.LessOrEqual(t, last-first, int64(2*cfg.Slices+1))
 	}
 	verdicts, err := x.Claim(t.Context(), claims)
 	require.NoError(t, err)

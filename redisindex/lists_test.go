@@ -214,7 +214,7 @@ func TestKindsNeverMeet(t *testing.T) {
 // A claim may reach into more slices than an index remembers. It still looks up in all of them, and ends.
 func TestClaimOverManySlices(t *testing.T) {
 	client := redisrig.Client(t, redisserver.Addr(t))
-	cfg := redisrig.Config(indextest.Params{Window: time.Minute, Generations: 2, MaxDistance: 3})
+	cfg := redisrig.Config(indextest.Params{Window: time.Minute, Slices: 2, MaxDistance: 3})
 	originals, copies := make([]article.Article, maxKnownSlices+100), make([]article.Article, maxKnownSlices+100)
 	for i := range originals {
 		originals[i] = redisrig.Article(i, 0xff)
@@ -241,11 +241,11 @@ func TestBlockWidths(t *testing.T) {
 				if width != 20 && probes != 8 {
 					host.All(t)
 				}
-				cfg := redisrig.Config(indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 16, Blocks: 4,
+				cfg := redisrig.Config(indextest.Params{Window: time.Hour, Slices: 2, MaxDistance: 16, Blocks: 4,
 					Probes: probes})
 				cfg.BlockBits = width
 				require.Equal(t, simhash.Layout{Count: 4, Bits: width}, cfg.Plan().Layout)
-				want, err := memindex.New(memindex.Config{Window: cfg.Window, Generations: cfg.Generations,
+				want, err := memindex.New(memindex.Config{Window: cfg.Window, Slices: cfg.Slices,
 					Search: cfg.Search, BlockBits: width}).
 					Claim(t.Context(), weakFamilies())
 				require.NoError(t, err)

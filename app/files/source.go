@@ -63,9 +63,9 @@ type source struct {
 // most is the length of a piece from which on the file is damaged.
 func (s *source) most() int { return damageFactor*s.limit + lineBufferBytes }
 
-// window hands a file to a parser, and keeps what the parser has got since the last cut. A piece that has no end within
-// the length that is read fails with errNoEnd, so it takes bounded memory.
-type window struct {
+// readAhead hands a file to a parser, and keeps what the parser has got since the last cut. A piece that has no end
+// within the length that is read fails with errNoEnd, so it takes bounded memory.
+type readAhead struct {
 	*source
 	unquoted bool // the parser gets noQuote for quotes
 	kept     []byte
@@ -77,7 +77,7 @@ const noQuote = "\xff"
 
 var errNoEnd = errors.New("it has no end within the length that is read")
 
-func (w *window) Read(p []byte) (int, error) {
+func (w *readAhead) Read(p []byte) (int, error) {
 	room := w.most() - len(w.kept)
 	if room <= 0 {
 		return 0, errNoEnd
@@ -91,7 +91,7 @@ func (w *window) Read(p []byte) (int, error) {
 }
 
 // cut returns what stands before an offset, valid until the next read, and the line in which that begins.
-func (w *window) cut(offset int64) (piece []byte, line int) {
+func (w *readAhead) cut(offset int64) (piece []byte, line int) {
 	piece, line = w.kept[:offset-w.begin], w.line+1
 	w.kept, w.begin, w.line = w.kept[len(piece):], offset, w.line+bytes.Count(piece, []byte{'\n'})
 	return piece, line
@@ -99,7 +99,7 @@ func (w *window) cut(offset int64) (piece []byte, line int) {
 
 // drained says whether the reader may have to wait for the next piece: the bytes that it keeps are no more than a comma
 // and a line end behind the last one.
-func (w *window) drained() bool { return w.Buffered() == 0 && len(w.kept) < len(",\r\n") }
+func (w *readAhead) drained() bool { return w.Buffered() == 0 && len(w.kept) < len(",\r\n") }
 
 // pipe ends a remedy that prints what is read.
 const pipe = " and pipe it into this command"

@@ -17,7 +17,7 @@ import (
 //
 // A row that does not fit the standard ends the file, because nobody knows where the next one begins.
 type tableReader struct {
-	window
+	readAhead
 	parser *csv.Reader
 	names  []string // of the columns, as the settings have them
 	text   string   // of these, that of the text
@@ -43,8 +43,8 @@ func newTableReader(s *source, first string, text, known []string) (t *tableRead
 		}
 		_, _ = s.ReadSlice('\n') // the next read returns the error
 		s.line++
-		t = &tableReader{window: window{source: s}, names: names, text: names[at]}
-		t.parser = newParser(&t.window, separator)
+		t = &tableReader{readAhead: readAhead{source: s}, names: names, text: names[at]}
+		t.parser = newParser(&t.readAhead, separator)
 		return t, nil
 	}
 	return nil, columns

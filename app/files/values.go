@@ -12,7 +12,7 @@ import (
 // valueReader reads JSON values that stand one after another, and the elements of lists. Damage ends the file: no
 // reader can tell what stands behind it. Not for concurrent use.
 type valueReader struct {
-	window
+	readAhead
 	decoder *json.Decoder
 	inList  bool
 	raw     json.RawMessage
@@ -20,8 +20,8 @@ type valueReader struct {
 }
 
 func newValueReader(s *source) *valueReader {
-	v := &valueReader{window: window{source: s}}
-	v.decoder = json.NewDecoder(&v.window)
+	v := &valueReader{readAhead: readAhead{source: s}}
+	v.decoder = json.NewDecoder(&v.readAhead)
 	return v
 }
 

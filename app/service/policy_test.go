@@ -60,9 +60,9 @@ func TestStoriesFollowTheService(t *testing.T) {
 	s, err := service.NewStories(t.Context(), cfg, service.StoriesConfig{Topic: "articles-stories",
 		Labels: "articles-labels"}, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	// Another program has put a value of its own in the place of the generation: the role waits, and says so.
-	generation := keyspace.New(cfg.IndexConfig(s.RecipeID()), 0).StoryGeneration()
-	_, err = w.Redis.Lpush(generation, "x")
+	// Another program has put a value of its own in the place of the edition: the role waits, and says so.
+	edition := keyspace.New(cfg.IndexConfig(s.RecipeID()), 0).StoryEdition()
+	_, err = w.Redis.Lpush(edition, "x")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -75,7 +75,7 @@ func TestStoriesFollowTheService(t *testing.T) {
 		require.NoError(t, err)
 		return strings.Contains(string(text), "holds a value that is not Echosieve's")
 	}, time.Minute, 50*time.Millisecond)
-	require.True(t, w.Redis.Del(generation))
+	require.True(t, w.Redis.Del(edition))
 	// In a topic of several partitions, compaction would keep an old record of a story.
 	_, err = kadm.NewClient(w.Kafka).CreateTopic(t.Context(), 3, 1, nil, "three")
 	require.NoError(t, err)

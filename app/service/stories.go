@@ -40,7 +40,7 @@ type StoriesConfig struct {
 	Topic   string   // of the records of stories; empty: storylist.Topic of the input
 	Owners  string   // file, see stories.Owners; may be empty
 	Trusted []string // see stories.Rules
-	Rebuild bool     // begin a new generation
+	Rebuild bool     // begin a new edition
 	Changes bool     // publish to ChangesTopic, too
 	Labels  string   // topic of labels; empty: none
 }
@@ -125,16 +125,16 @@ func (s *Stories) Run(ctx context.Context) error {
 	return s.wait(asked, group)
 }
 
-// project serves one generation of stories after another.
+// project serves one edition of stories after another.
 func (s *Stories) project(ctx context.Context) error {
 	for rebuild := s.role.Rebuild; ; rebuild = false {
 		kept, err := s.open(ctx, rebuild)
 		if err != nil {
 			return err
 		}
-		s.log.Info("stories of one generation", "generation", kept.Generation(), "rebuild", rebuild)
-		err = s.generation(ctx, kept)
-		if !errors.Is(err, projector.ErrGeneration) {
+		s.log.Info("stories of one edition", "edition", kept.Edition(), "rebuild", rebuild)
+		err = s.edition(ctx, kept)
+		if !errors.Is(err, projector.ErrEdition) {
 			return err
 		}
 		s.metrics.Began(errors.Is(err, projector.ErrLost))
@@ -142,12 +142,12 @@ func (s *Stories) project(ctx context.Context) error {
 	}
 }
 
-// opening is the call that waits for the generation of the stories.
+// opening is the call that waits for the edition of the stories.
 type opening struct{}
 
-func (opening) String() string { return "stories: generation" }
+func (opening) String() string { return "stories: edition" }
 
-// open opens the stories of the current generation, as soon as Redis takes it. The error is ctx's.
+// open opens the stories of the current edition, as soon as Redis takes it. The error is ctx's.
 func (s *Stories) open(ctx context.Context, rebuild bool) (kept *projector.Store, err error) {
 	defer s.health.report("redis", opening{}, nil)
 	err = stopping.Until(ctx, 0, func(ctx context.Context) (err error) {
@@ -160,14 +160,14 @@ func (s *Stories) open(ctx context.Context, rebuild bool) (kept *projector.Store
 	return kept, err
 }
 
-// generation reads the output topics into the stories of one generation.
-func (s *Stories) generation(ctx context.Context, kept *projector.Store) error {
+// edition reads the output topics into the stories of one edition.
+func (s *Stories) edition(ctx context.Context, kept *projector.Store) error {
 	names := s.outputs()
 	if s.role.Labels != "" {
 		names = append(names, s.role.Labels)
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return watchGeneration(ctx, kept) })
+	group.Go(func() error { return watchEdition(ctx, kept) })
 	var all []*consumer.Consumer
 	for _, name := range names {
 		c, err := s.newConsumer(kept, name)
@@ -190,13 +190,13 @@ func reads(ctx context.Context, all []*consumer.Consumer) error {
 	return err
 }
 
-// generationInterval is the time between two looks at the generation, while no record comes.
-const generationInterval = 2 * time.Second
+// editionInterval is the time between two looks at the edition, while no record comes.
+const editionInterval = 2 * time.Second
 
-// watchGeneration returns projector.ErrGeneration when there is another generation, and nil when ctx ends.
-func watchGeneration(ctx context.Context, kept *projector.Store) error {
-	for stopping.Wait(ctx, generationInterval) == nil {
-		if _, err := kept.Read(ctx, nil); errors.Is(err, projector.ErrGeneration) {
+// watchEdition returns projector.ErrEdition when there is another edition, and nil when ctx ends.
+func watchEdition(ctx context.Context, kept *projector.Store) error {
+	for stopping.Wait(ctx, editionInterval) == nil {
+		if _, err := kept.Read(ctx, nil); errors.Is(err, projector.ErrEdition) {
 			return err // the health probe reports others
 		}
 	}
@@ -242,10 +242,10 @@ func (s *Stories) newVersions() (all []*consumer.Consumer, err error) {
 	return all, nil
 }
 
-// newConsumer returns the consumer of one output topic. Its group is one of the generation, so a new one begins at the
-// start. Its transactional ids stay: it fences the owners of the old generation.
+// newConsumer returns the consumer of one output topic. Its group is one of the edition, so a new one begins at the
+// start. Its transactional ids stay: it fences the owners of the old edition.
 func (s *Stories) newConsumer(kept *projector.Store, topic string) (*consumer.Consumer, error) {
-	kafka := s.kafka(topic, kept.Generation(), s.role.Topic)
+	kafka := s.kafka(topic, kept.Edition(), s.role.Topic)
 	kafka.BatchRecords *= 16 // a story is read, stored and published once in a batch
 	kafka.Topics.SnapshotsFor = keptWindows * s.cfg.Window
 	input := s.cfg.Input.Config
@@ -284,7 +284,7 @@ var lagDesc = prometheus.NewDesc("echosieve_stories_lag_records",
 	"Records of an output topic in partitions of this process that are not yet in the stories.", []string{"topic"}, nil)
 
 // collectLag says how far the stories are behind the output topics. The role has a consumer for each topic, and another
-// one in each generation, so the metrics of consumers would collide: each topic has a registry for its last consumer.
+// one in each edition, so the metrics of consumers would collide: each topic has a registry for its last consumer.
 func (s *Stories) collectLag(to chan<- prometheus.Metric) {
 	for topic, registry := range s.registries.Range {
 		records := 0.0

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Limiter bounds the memory of the whole process for data between the broker's answer and the mark: a quarter
+// Limiter bounds the memory of the whole process for data between the broker's answer and its verdicts: a quarter
 // of kafka.max_in_flight_bytes for fetch responses, which are still compressed, the rest for records, and a
 // quarter more for decompressors. Memory is allocated only after a permit for it was granted.
 //

@@ -124,7 +124,7 @@ type ownership struct {
 	// acknowledged lie ahead, they are committed again.
 	before []broker.Position
 	// ends has a position in each output partition of this input partition. The next owner reads back from there:
-	// each output before a position belongs to a record below the mark, or acknowledged holds that record.
+	// each output before a position belongs to a record that is done, or acknowledged holds that record.
 	ends []broker.Position
 	// labelled says that the commit of next names a position in every output partition.
 	labelled bool
@@ -152,7 +152,7 @@ func (o *ownership) renew(ctx context.Context) error {
 	return nil
 }
 
-// positions returns the positions to commit with the mark next, while no output is on its way.
+// positions returns the positions to commit with the offset next, while no output is on its way.
 func (o *ownership) positions(next int64, ws *writers) []broker.Position {
 	if o.acknowledged.len > 0 && next <= o.acknowledged.highest {
 		return o.before

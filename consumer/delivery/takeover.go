@@ -151,7 +151,7 @@ func (d *Delivery) positions(ctx context.Context, partition int32) ([]broker.Pos
 //     the batch after the marker, it refuses the batch.
 //   - A reads back, and B takes over meanwhile. A's own marker has an older epoch than B's. A's first batch is refused.
 //   - B commits a new offset while records that step 4 has found still lie ahead, and C takes over from B.
-//     The commit holds the old positions until the mark has passed all records that were found (see
+//     The commit holds the old positions until the offset has passed all records that were found (see
 //     ownership.positions): so C finds them, too.
 //   - A commits after B has read the position. The group's coordinator refuses it, because B is in a later
 //     group generation.

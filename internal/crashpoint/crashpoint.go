@@ -59,12 +59,12 @@ const (
 	// BetweenPublishes fires when one output topic has its part of a batch; the other topics may not have
 	// theirs. All outputs are published again, with the same verdicts.
 	BetweenPublishes Point = "between-publishes"
-	// AfterPublish fires when all outputs of a batch are acknowledged, before the mark. They are published
+	// AfterPublish fires when all outputs of a batch are acknowledged, before they are committable. They are published
 	// again, with the same verdicts.
 	AfterPublish Point = "after-publish"
-	// AfterMark fires when the mark is set, in this process only. Recovery is that of AfterPublish.
-	AfterMark Point = "after-mark"
-	// BeforeCommit fires before the marks are sent to the broker. Recovery is that of AfterPublish.
+	// AfterCommittable fires when they are committable, in this process only. Recovery is that of AfterPublish.
+	AfterCommittable Point = "after-committable"
+	// BeforeCommit fires before the positions are sent to the broker. Recovery is that of AfterPublish.
 	BeforeCommit Point = "before-commit"
 	// AfterCommit fires when the broker has stored the offsets, before the process has noted it. Nothing
 	// before these offsets is delivered again, and nothing after them may be lost.
@@ -76,7 +76,7 @@ func Points() []Point {
 	return append(TakeOver(),
 		AfterFetch, AfterPrepare, AfterStoreLists, AfterStoreEntries, AfterDrawTickets, AfterLookUp,
 		AfterFetchEntries, AfterDecide,
-		BeforePublish, BetweenPublishes, AfterPublish, AfterMark, BeforeCommit, AfterCommit,
+		BeforePublish, BetweenPublishes, AfterPublish, AfterCommittable, BeforeCommit, AfterCommit,
 	)
 }
 

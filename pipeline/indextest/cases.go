@@ -146,7 +146,7 @@ func testProbes(t *testing.T, newIndex factory) {
 		{unique(a), unique(b), near(b, b, 8)},
 		{unique(a), near(a, a, 4), near(b, a, 8)},
 	} {
-		x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, Blocks: 4, Probes: probes})
+		x := newIndex(t, Params{Window: time.Hour, Slices: 2, MaxDistance: 8, Blocks: 4, Probes: probes})
 		require.Equal(t, want, claim(t, x, a, b, far), "%d probes", probes)
 	}
 }
@@ -171,7 +171,7 @@ func testAnchors(t *testing.T, newIndex factory) {
 	far := anchored(4, base^further, 1)     // an anchor finds a, but the distance is too large
 	same := anchored(5, base, 7)            // a is found by its blocks; same is stored under its anchor as well
 	last := anchored(6, base^apart>>2, 7)
-	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, Blocks: 4})
+	x := newIndex(t, Params{Window: time.Hour, Slices: 2, MaxDistance: 8, Blocks: 4})
 	want := []article.Verdict{unique(a), near(a, a, 4), unique(fourth), unique(far), near(a, a, 0), near(a, a, 4)}
 	require.Equal(t, want, claim(t, x, a, b, fourth, far, same, last))
 }
@@ -179,7 +179,7 @@ func testAnchors(t *testing.T, newIndex factory) {
 // Beyond LoneDistance one equal block, own or probed, makes no candidate. Two of them, or an anchor, make one
 // up to MaxDistance.
 func testReach(t *testing.T, newIndex factory) {
-	x := newIndex(t, Params{Window: time.Hour, Generations: 2, MaxDistance: 8, LoneDistance: 4, Blocks: 4, Probes: 1})
+	x := newIndex(t, Params{Window: time.Hour, Slices: 2, MaxDistance: 8, LoneDistance: 4, Blocks: 4, Probes: 1})
 	a := anchored(1, base, 1, 2)
 	four := anchored(2, base^(3<<62|1<<46|1<<30), 3) // one block is equal
 	five := anchored(3, base^(3<<46|3<<30|1<<15), 4) // one block is equal

@@ -20,7 +20,7 @@ import (
 // Params are what an index is made with.
 type Params struct {
 	Window      time.Duration
-	Generations int
+	Slices      int
 	MaxDistance int
 	Blocks      int // 0: MaxDistance + 1
 	Probes      int
@@ -78,7 +78,7 @@ func likeness(later, earlier []byte) article.Likeness {
 }
 
 // standard is used by tests that need no special parameters. Its slices are half an hour long.
-var standard = Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
+var standard = Params{Window: time.Hour, Slices: 2, MaxDistance: 3}
 
 // epoch is the beginning of a slice under the standard parameters.
 var epoch = time.UnixMilli(1_700_000_000_000 / 1_800_000 * 1_800_000)

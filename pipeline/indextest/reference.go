@@ -26,7 +26,7 @@ type decided struct {
 }
 
 func (r *reference) claim(a article.Article) article.Verdict {
-	length := (r.Window / time.Duration(r.Generations)).Milliseconds()
+	length := (r.Window / time.Duration(r.Slices)).Milliseconds()
 	d := decided{article: a, slice: a.Time.UnixMilli() / length, verdict: unique(a)}
 	for _, o := range r.seen { // an exact repeat within the same slice takes precedence over everything else
 		if o.slice == d.slice && o.article.Digest == a.Digest {
@@ -102,8 +102,8 @@ func testReference(t *testing.T, newIndex factory) {
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	policy := article.Policy{Contained: "unique", Extends: "possible", Overlaps: "possible", SameID: "unique"}
-	for _, p := range []Params{standard, {Window: 2 * time.Hour, Generations: 3},
-		{Window: 90 * time.Minute, Generations: 1, MaxDistance: 4, Policy: policy}} {
+	for _, p := range []Params{standard, {Window: 2 * time.Hour, Slices: 3},
+		{Window: 90 * time.Minute, Slices: 1, MaxDistance: 4, Policy: policy}} {
 		x, ref := newIndex(t, p), reference{Params: p}
 		articles := random(r, 1000, 5*p.Window) // so many that chance leaves no kind out
 		verdicts := make([]article.Verdict, 0, len(articles))

@@ -18,7 +18,7 @@ func Example() {
 		return
 	}
 	index := memindex.New(memindex.Config{
-		Window: 7 * 24 * time.Hour, Generations: 2, Search: made.Search(), Policy: article.DefaultPolicy(),
+		Window: 7 * 24 * time.Hour, Slices: 2, Search: made.Search(), Policy: article.DefaultPolicy(),
 	})
 	for i, text := range []string{
 		"The council of the town met on Monday and agreed on the budget of the coming year. The mayor said that two " +

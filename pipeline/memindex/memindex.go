@@ -26,7 +26,7 @@ import (
 type Config struct {
 	Window time.Duration
 	// number of slices in the window: exact repeats are found within a slice, and memory is freed by slice
-	Generations int
+	Slices int
 	article.Search
 	article.Policy
 	BlockBits     int // width of the blocks of a fingerprint; 0: as wide as makes up the fingerprint
@@ -51,10 +51,10 @@ type Index struct {
 
 var _ pipeline.Index = (*Index)(nil)
 
-// New returns an empty index. Window must be at least a second and Generations at least 1.
+// New returns an empty index. Window must be at least a second and Slices at least 1.
 func New(cfg Config) *Index {
 	x := &Index{
-		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), window: newWindow(cfg.Window, cfg.Generations),
+		cfg: cfg, plan: lookup.New(cfg.Search, cfg.BlockBits), window: newWindow(cfg.Window, cfg.Slices),
 		topics: topics{numbers: map[string]uint64{}},
 	}
 	x.near = lookup.NewNearest(&x.plan, cmp.Or(cfg.MaxCandidates, math.MaxInt))

@@ -23,12 +23,12 @@ import (
 
 func TestContract(t *testing.T) {
 	indextest.Run(t, func(_ *testing.T, p indextest.Params) pipeline.Index {
-		return New(Config{Window: p.Window, Generations: p.Generations, Search: p.Search(), Policy: p.Policy})
+		return New(Config{Window: p.Window, Slices: p.Slices, Search: p.Search(), Policy: p.Policy})
 	})
 }
 
 func TestForgetsWhatIsOutsideTheWindow(t *testing.T) {
-	x := New(Config{Window: time.Hour, Generations: 2, Search: article.Search{Rule: article.Rule{MaxDistance: 3},
+	x := New(Config{Window: time.Hour, Slices: 2, Search: article.Search{Rule: article.Rule{MaxDistance: 3},
 		Blocks: 4}})
 	start := time.Unix(1_700_000_000, 0)
 	claim := func(n int, at time.Time) article.Verdict {
@@ -52,7 +52,7 @@ func TestForgetsWhatIsOutsideTheWindow(t *testing.T) {
 	require.Equal(t, article.Unique, claim(late, start.Add(late*time.Hour/perHour)).Kind, "a replay within the window")
 }
 
-var stateConfig = Config{Window: time.Hour, Generations: 2, Search: indextest.Params{MaxDistance: 3}.Search()}
+var stateConfig = Config{Window: time.Hour, Slices: 2, Search: indextest.Params{MaxDistance: 3}.Search()}
 
 func open(t testing.TB, dir string, cfg Config) *Index {
 	t.Helper()
@@ -65,7 +65,7 @@ func open(t testing.TB, dir string, cfg Config) *Index {
 // An index that is closed and opened after each call gives the verdicts that the contract wants.
 func TestStateContract(t *testing.T) {
 	indextest.Run(t, func(t *testing.T, p indextest.Params) pipeline.Index {
-		cfg := Config{Window: p.Window, Generations: p.Generations, Search: p.Search(), Policy: p.Policy}
+		cfg := Config{Window: p.Window, Slices: p.Slices, Search: p.Search(), Policy: p.Policy}
 		return &reopening{Index: open(t, t.TempDir(), cfg), t: t, cfg: cfg}
 	})
 }

@@ -61,7 +61,7 @@ type header struct {
 func Open(dir string, cfg Config, recipe string) (x *Index, err error) {
 	x = New(cfg)
 	x.state = &state{dir: dir, notes: map[string]string{}}
-	if x.state.header, err = json.Marshal(header{1, recipe, cfg.Window.String(), cfg.Generations}); err != nil {
+	if x.state.header, err = json.Marshal(header{1, recipe, cfg.Window.String(), cfg.Slices}); err != nil {
 		return nil, err
 	}
 	if err := x.state.open(x); err != nil {

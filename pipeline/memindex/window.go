@@ -31,8 +31,8 @@ const (
 	listBytes = 80
 )
 
-func newWindow(length time.Duration, generations int) window {
-	seconds := (int64(length/time.Second) + int64(generations) - 1) / int64(generations)
+func newWindow(length time.Duration, slices int) window {
+	seconds := (int64(length/time.Second) + int64(slices) - 1) / int64(slices)
 	return window{windowMs: length.Milliseconds(), sliceMs: seconds * 1000, sweepAt: minSweep, slices: map[int64]*slice{}}
 }
 

@@ -18,17 +18,17 @@ import (
 
 // prose is what a walk over a document finds.
 type prose struct {
-	node     *html.Node // of the element with the most prose; nil if there is none
-	best     worth      // of its text
-	bytes    int        // of all text that is shown
-	work     int        // see workShare
-	title    int        // length of the longest, in bytes
-	window   *html.Node // the part that is not shown, or in a window of its own, with the most prose
-	inWindow int        // bytes of it
-	shown    int        // and how many of them count with the elements around it
-	main     *html.Node // the element that the page calls its main content; nil if there is none or it has no prose
-	mainHas  worth
-	open     block
+	node      *html.Node // of the element with the most prose; nil if there is none
+	best      worth      // of its text
+	bytes     int        // of all text that is shown
+	work      int        // see workShare
+	title     int        // length of the longest, in bytes
+	overlay   *html.Node // the part that is not shown, or in an overlay of its own, with the most prose
+	inOverlay int        // bytes of it
+	shown     int        // and how many of them count with the elements around it
+	main      *html.Node // the element that the page calls its main content; nil if there is none or it has no prose
+	mainHas   worth
+	open      block
 }
 
 // worth is what text is worth as an article.
@@ -51,10 +51,10 @@ func findProse(document *html.Node) (p *prose) {
 	for range maxWindows {
 		p = &prose{}
 		all := p.walk(document, 0, false)
-		if p.inWindow <= 2*(all.prose-p.shown) {
+		if p.inOverlay <= 2*(all.prose-p.shown) {
 			break
 		}
-		p.window.Attr = nil
+		p.overlay.Attr = nil
 	}
 	return p
 }
@@ -78,7 +78,7 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 	if n.Type == html.ElementNode {
 		notice = noticeOf(n)
 	}
-	hidden = hidden || notice >= windowNotice
+	hidden = hidden || notice >= overlayNotice
 	before := p.open
 	if hidden {
 		p.open = block{}
@@ -97,8 +97,8 @@ func (p *prose) walk(n *html.Node, depth int, link bool) (value worth) {
 	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
 		p.work += headingWork * (p.title + p.bytes - bytes)
 	}
-	if (notice == windowNotice || notice == unseenPart) && own.prose >= max(1, p.inWindow) {
-		if p.window, p.inWindow, p.shown = n, own.prose, own.prose; hidden {
+	if (notice == overlayNotice || notice == unseenPart) && own.prose >= max(1, p.inOverlay) {
+		if p.overlay, p.inOverlay, p.shown = n, own.prose, own.prose; hidden {
 			p.shown = 0
 		}
 	}
@@ -212,7 +212,7 @@ func writeText(b *strings.Builder, n *html.Node) {
 		b.WriteString(n.Data)
 		return
 	}
-	if isHidden(n) || n.Type == html.ElementNode && noticeOf(n) >= windowNotice {
+	if isHidden(n) || n.Type == html.ElementNode && noticeOf(n) >= overlayNotice {
 		return
 	}
 	if isBlock[n.DataAtom] {
@@ -240,17 +240,17 @@ type noticeKind uint8
 const (
 	noNotice      noticeKind = iota
 	unseenPart               // not shown, at least before a script has run
-	windowNotice             // a window of its own
+	overlayNotice            // an overlay of its own
 	consentNotice            // asks for consent
 )
 
 func noticeOf(n *html.Node) (kind noticeKind) {
-	window := windowNotice
+	overlay := overlayNotice
 	switch n.DataAtom {
 	case atom.Html, atom.Body, atom.Main, atom.Article:
-		window = noNotice
+		overlay = noNotice
 	case atom.Dialog:
-		kind = window
+		kind = overlay
 	}
 	for _, a := range n.Attr {
 		switch a.Key {
@@ -267,18 +267,18 @@ func noticeOf(n *html.Node) (kind noticeKind) {
 			}
 		case "role":
 			if a.Val == "dialog" || a.Val == "alertdialog" {
-				kind = max(kind, window)
+				kind = max(kind, overlay)
 			}
 		case "aria-modal":
-			kind = max(kind, window)
+			kind = max(kind, overlay)
 		case "id", "class":
-			if window != noNotice && (strings.Contains(a.Val, "cookie") || strings.Contains(a.Val, "consent") ||
+			if overlay != noNotice && (strings.Contains(a.Val, "cookie") || strings.Contains(a.Val, "consent") ||
 				strings.Contains(a.Val, "gdpr")) {
 				return consentNotice
 			}
 			for name := range strings.FieldsSeq(a.Val) {
 				if name == "modal" || name == "popup" || name == "overlay" {
-					kind = max(kind, window)
+					kind = max(kind, overlay)
 				}
 			}
 		}

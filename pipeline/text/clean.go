@@ -302,7 +302,7 @@ func AppendNormalised(dst []byte, clean string) []byte {
 				n += int(keptASCII[c])
 				i++
 			}
-			if i > start && isASCIIMark(clean[i-1]) && startsWithDigit(clean[i:]) {
+			if i > start && isASCIIPunctuation(clean[i-1]) && startsWithDigit(clean[i:]) {
 				out[n] = clean[i-1]
 				n++
 			}
@@ -317,7 +317,7 @@ func AppendNormalised(dst []byte, clean string) []byte {
 			out[n] = ' '
 			n++
 		}
-		if class == classDigit || class == classWord || class == classMark &&
+		if class == classDigit || class == classWord || class == classPunctuation &&
 			(afterDigit || startsWithDigit(clean[next:])) {
 			n += copy(out[n:], clean[i:next])
 		}

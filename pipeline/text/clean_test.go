@@ -140,7 +140,7 @@ func TestNormalise(t *testing.T) {
 // The shortcuts for frequent characters give the classes that Unicode's tables give.
 func TestClassesAreUnicodes(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		want := classMark
+		want := classPunctuation
 		switch {
 		case r == utf8.RuneError:
 		case unicode.IsDigit(r):

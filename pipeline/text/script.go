@@ -44,7 +44,7 @@ func scriptOf(s string) (kind scriptKind, size int) {
 	}
 	r, size := utf8.DecodeRuneInString(s)
 	switch {
-	case r == utf8.RuneError, isUsualMark(r), !unicode.IsLetter(r) && !unicode.IsMark(r), unicode.Is(unicode.Han, r),
+	case r == utf8.RuneError, isUsualPunctuation(r), !unicode.IsLetter(r) && !unicode.IsMark(r), unicode.Is(unicode.Han, r),
 		r == 0x30fb:
 		return cutByJieba, size
 	case r >= 0x3041 && r <= 0x30ff, r >= 0xe00 && r <= 0xfff, r >= 0x1000 && r <= 0x109f, r >= 0x1780 && r <= 0x17ff:
@@ -103,7 +103,7 @@ var letterBit = func() (table [utf8.RuneSelf]uint8) {
 // letterScript returns the script of a letter beyond ASCII, and NoScript for other characters.
 func letterScript(r rune) article.Script {
 	switch {
-	case r < 0xaa || r == utf8.RuneError || isUsualMark(r):
+	case r < 0xaa || r == utf8.RuneError || isUsualPunctuation(r):
 		return article.NoScript
 	case r >= firstHan && r <= lastHan:
 		return article.Han
@@ -148,15 +148,17 @@ func inContext(word string, hash, previous uint64) uint64 {
 	return simhash.Mix(bits.RotateLeft64(previous, 1) ^ hash)
 }
 
-func isASCIIMark(c byte) bool { return c < utf8.RuneSelf && classOf(rune(c)) == classMark }
+func isASCIIPunctuation(c byte) bool {
+	return c < utf8.RuneSelf && classOf(rune(c)) == classPunctuation
+}
 
 type class uint8
 
 const (
-	classMark  class = iota // punctuation, symbols, everything else
-	classSpace              // white space
-	classDigit              // decimal digits
-	classWord               // letters, other numbers and the marks that combine with them
+	classPunctuation class = iota // punctuation, symbols, everything else
+	classSpace                    // white space
+	classDigit                    // decimal digits
+	classWord                     // letters, other numbers and the marks that combine with them
 )
 
 // classOf returns the class of a character of a clean text.
@@ -166,15 +168,15 @@ func classOf(r rune) class {
 		return classWord
 	case r >= '0' && r <= '9':
 		return classDigit
-	case isUsualMark(r):
-		return classMark
+	case isUsualPunctuation(r):
+		return classPunctuation
 	case r < utf8.RuneSelf:
 		if r == ' ' || r == '\n' {
 			return classSpace
 		}
-		return classMark
+		return classPunctuation
 	case r == utf8.RuneError:
-		return classMark
+		return classPunctuation
 	case unicode.Is(wordCharacters, r):
 		if unicode.IsDigit(r) {
 			return classDigit
@@ -183,15 +185,15 @@ func classOf(r rune) class {
 	case unicode.IsSpace(r):
 		return classSpace
 	}
-	return classMark
+	return classPunctuation
 }
 
 // wordCharacters are found in one search of a table; most of them are letters.
 var wordCharacters = rangetable.Merge(unicode.L, unicode.N, unicode.M)
 
-// isUsualMark tells whether r is among the most frequent punctuation beyond ASCII, without a look-up in the
+// isUsualPunctuation tells whether r is among the most frequent punctuation beyond ASCII, without a look-up in the
 // tables of Unicode.
-func isUsualMark(r rune) bool {
+func isUsualPunctuation(r rune) bool {
 	return r >= 0x2010 && r <= 0x2027 || r >= 0x3001 && r <= 0x3004 || r >= 0x3008 && r <= 0x3011
 }
 

@@ -3,7 +3,7 @@
 //
 // Every key begins with a prefix, here ns: <redis.namespace>:<recipe id>:<layout>. The layout names the
 // length of a slice, the size class, the kind of block lists and the version of entries. g is the number of a
-// slice: milliseconds since 1970, divided by the length. A slice is as long as window / redis.generations.
+// slice: milliseconds since 1970, divided by the length. A slice is as long as window / the number of slices.
 //
 //	ns:b:<g>:<block>:<high bits, hex>  hash: block lists by the low 12 or 13 bits of a block value; the last
 //	                                   block: anchors
@@ -39,7 +39,7 @@ import (
 
 // Config says how long the index remembers an article, and how large its keys are.
 //
-// Window, Generations, ExpectedArticles, Buckets, BlockBits and Search.Blocks decide in which key an article
+// Window, Slices, ExpectedArticles, Buckets, BlockBits and Search.Blocks decide in which key an article
 // lies, so every key holds them in its name. A change of ExpectedArticles within its size class has no
 // effect. Any other change starts a new, empty index beside the old one. The old index expires by itself.
 // Change these settings like the recipe: in all processes at once, and at a time when copies may pass.
@@ -61,12 +61,12 @@ type Config struct {
 	// If nobody decides the original in time, its record was deleted, and its copies go on without it.
 	UndecidedTimeout time.Duration
 
-	// Generations is the number of slices into which the window is cut. A key belongs to one slice and
+	// Slices is the number of slices into which the window is cut. A key belongs to one slice and
 	// expires with it. With one slice, most articles look up in two slices; with two slices, in three; and so
 	// on. Look-ups are most of what an article costs, and each further slice in reach makes as many look-ups
 	// again, so the default is one. More slices free memory sooner: Redis holds two windows of articles on
 	// average with one slice, and 1.75 with two.
-	Generations int `setting:"-"`
+	Slices int `setting:"-"`
 	// MaxCandidates bounds the fingerprints whose entries are fetched for one article. The nearest are taken.
 	// If the original is beyond the bound, its copy passes as unique. A verdict that was written does not
 	// change when the bound does.
@@ -93,7 +93,7 @@ const (
 // DefaultConfig returns the defaults of the settings. Namespace, Window and Search are left empty, because
 // they have none.
 func DefaultConfig() Config {
-	return Config{UndecidedTimeout: time.Minute, Generations: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000,
+	return Config{UndecidedTimeout: time.Minute, Slices: 1, MaxCandidates: 24, ExpectedArticles: 1_000_000,
 		Buckets: BucketsPacked}
 }
 

@@ -99,7 +99,7 @@ func IDOf(c Config, database int) ID {
 		Settings: map[string]string{
 			// as settings have it: 168h, where String says 168h0m0s
 			"window":                  strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(c.Window.String()),
-			"redis.generations":       strconv.Itoa(c.Generations),
+			"redis.generations":       strconv.Itoa(c.Slices),
 			"redis.buckets":           c.Buckets,
 			"redis.expected_articles": strconv.Itoa(c.ExpectedArticles), "redis.block_bits": strconv.Itoa(c.BlockBits),
 			"detection.blocks": strconv.Itoa(c.Blocks),

@@ -95,12 +95,12 @@ func (k Keys) DamagedCopy(key, field string) string {
 // index was filled.
 func (k Keys) Handover(group string) string { return k.Prefix + "h:" + group }
 
-// StoryGeneration holds the name of the generation of stories.
-func (k Keys) StoryGeneration() string { return k.Prefix + "t" }
+// StoryEdition holds the name of the edition of stories.
+func (k Keys) StoryEdition() string { return k.Prefix + "t" }
 
 // Story is the state of the story of a root, whose coordinates are given.
-func (k Keys) Story(generation, root string) string {
-	return k.Prefix + "t:" + generation + ":" + root
+func (k Keys) Story(edition, root string) string {
+	return k.Prefix + "t:" + edition + ":" + root
 }
 
 // Forgotten is the hash of the articles that were forgotten in any index of a namespace.

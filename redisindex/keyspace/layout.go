@@ -78,8 +78,8 @@ type Layout struct {
 
 // newLayout returns the layout that a configuration makes. The configuration must be valid.
 func newLayout(c Config) Layout {
-	seconds := max(1, (int64(c.Window/time.Second)+int64(c.Generations)-1)/int64(c.Generations))
-	class := bits.Len(uint(max(1, c.ExpectedArticles/c.Generations-1)))
+	seconds := max(1, (int64(c.Window/time.Second)+int64(c.Slices)-1)/int64(c.Slices))
+	class := bits.Len(uint(max(1, c.ExpectedArticles/c.Slices-1)))
 	keyBits := func(perKey uint) int { return min(max(minKeyBits, class-bits.Len(perKey)), maxKeyBits) }
 	blockBits := c.BlockBits
 	if c.Buckets == BucketsSets {

@@ -13,8 +13,8 @@ import (
 
 func testConfig() Config {
 	cfg := DefaultConfig()
-	p := indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
-	cfg.Namespace, cfg.Window, cfg.Generations, cfg.Search = "test", p.Window, p.Generations, p.Search()
+	p := indextest.Params{Window: time.Hour, Slices: 2, MaxDistance: 3}
+	cfg.Namespace, cfg.Window, cfg.Slices, cfg.Search = "test", p.Window, p.Slices, p.Search()
 	return cfg
 }
 
@@ -22,11 +22,11 @@ func testConfig() Config {
 // when articles come evenly. Operators plan memory by it.
 func TestWindowsHeld(t *testing.T) {
 	for _, c := range []struct {
-		generations   int
+		slices        int
 		average, most float64
 	}{{1, 2, 2.5}, {2, 1.75, 2}} {
 		cfg := testConfig()
-		cfg.Window, cfg.Generations = 100*time.Hour, c.generations
+		cfg.Window, cfg.Slices = 100*time.Hour, c.slices
 		l := newLayout(cfg)
 		length := time.Duration(l.sliceMs) * time.Millisecond
 		const steps = 1000
@@ -72,13 +72,13 @@ func TestConfigValidate(t *testing.T) {
 
 func TestLayout(t *testing.T) {
 	for _, test := range []struct {
-		window      time.Duration
-		generations int
-		articles    int
-		distance    int
-		shards      int
-		blocks      int
-		tag         string
+		window   time.Duration
+		slices   int
+		articles int
+		distance int
+		shards   int
+		blocks   int
+		tag      string
 	}{
 		{7 * 24 * time.Hour, 2, 1_000_000, 21, 16, 15, "6hc0.16.4x15.12.4"},
 		{7 * 24 * time.Hour, 2, 1_040_000, 21, 16, 15, "6hc0.16.4x15.12.4"}, // the same size class
@@ -88,7 +88,7 @@ func TestLayout(t *testing.T) {
 		{24 * time.Hour, 1, 100_000_000, 21, 24, 20, "1uo0.24.4x20.13.4"},
 	} {
 		cfg := testConfig()
-		cfg.Window, cfg.Generations, cfg.ExpectedArticles, cfg.MaxDistance = test.window, test.generations,
+		cfg.Window, cfg.Slices, cfg.ExpectedArticles, cfg.MaxDistance = test.window, test.slices,
 			test.articles, test.distance
 		l := newLayout(cfg)
 		require.Equal(t, test.shards, l.shardBits)

@@ -198,12 +198,12 @@ type call string
 
 func (c *call) String() string { return "stories: " + string(*c) }
 
-// patiently tries until it works or ctx ends, or the generation of the stories has ended.
+// patiently tries until it works or ctx ends, or the edition of the stories has ended.
 func (p *Projector) patiently(ctx context.Context, component, what string, try func() error) error {
 	c, failed := call(what), false
 	err := stopping.Until(ctx, 0, func(ctx context.Context) error {
 		err := try()
-		if errors.Is(err, ErrGeneration) {
+		if errors.Is(err, ErrEdition) {
 			return stopping.Final(err)
 		}
 		if err != nil && ctx.Err() == nil {

@@ -158,18 +158,18 @@ func TestRepeatedBatchIsPublishedAgain(t *testing.T) {
 	})
 }
 
-// Who built the stories anew ends the old generation, and so does a Redis that has lost them.
+// Who built the stories anew ends the old edition, and so does a Redis that has lost them.
 func TestGenerationEnds(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
 		client := redisrig.Client(t, addr)
 		p := newProjector(t, client, t.Name())
 		decide(t, p, output(0, 0, 1, "near"))
 		anew := open(t, client, t.Name(), true)
-		require.NotEqual(t, p.Store.Generation(), anew.Generation())
+		require.NotEqual(t, p.Store.Edition(), anew.Edition())
 		b, err := p.Prepare(t.Context(), []record.Record{output(0, 1, 1, "near")})
 		require.NoError(t, err)
 		_, err = p.Decide(t.Context(), b)
-		require.ErrorIs(t, err, ErrGeneration)
+		require.ErrorIs(t, err, ErrEdition)
 	})
 }
 
@@ -178,7 +178,7 @@ func TestValueOfAnotherProgram(t *testing.T) {
 	redisrig.OnServers(t, func(t *testing.T, addr string) {
 		client := redisrig.Client(t, addr)
 		p := newProjector(t, client, t.Name())
-		key := p.Store.keys.Story(p.Store.Generation(), "in/0/1")
+		key := p.Store.keys.Story(p.Store.Edition(), "in/0/1")
 		require.NoError(t, client.LPush(t.Context(), key, "x").Err())
 		said := ""
 		p.Health = func(_ string, _ fmt.Stringer, err error) {
@@ -191,8 +191,8 @@ func TestValueOfAnotherProgram(t *testing.T) {
 		require.Len(t, all, 1)
 		const cause = "holds a value that is not Echosieve's: find out which program writes it"
 		require.Contains(t, said, cause)
-		require.NoError(t, client.Del(t.Context(), p.Store.keys.StoryGeneration()).Err())
-		require.NoError(t, client.LPush(t.Context(), p.Store.keys.StoryGeneration(), "x").Err())
+		require.NoError(t, client.Del(t.Context(), p.Store.keys.StoryEdition()).Err())
+		require.NoError(t, client.LPush(t.Context(), p.Store.keys.StoryEdition(), "x").Err())
 		_, err := Open(t.Context(), client, p.Store.keys, t.Name(), time.Hour, false)
 		require.ErrorContains(t, err, cause)
 	})

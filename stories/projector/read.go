@@ -22,7 +22,7 @@ type Metrics struct {
 	rebuilds  *prometheus.CounterVec
 }
 
-// Began counts a generation of stories that began while the process ran. lost says that Redis had lost the last one.
+// Began counts an edition of stories that began while the process ran. lost says that Redis had lost the last one.
 func (m *Metrics) Began(lost bool) {
 	cause := causeAsked
 	if lost {

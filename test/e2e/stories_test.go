@@ -70,22 +70,22 @@ func TestStories(t *testing.T) {
 	checkStoriesTopic(t, producer, topic)
 
 	// What Redis has lost is built anew, and so is what somebody wants to be.
-	generation := func() string {
+	edition := func() string {
 		keys := server.Client.Keys(t.Context(), c.namespace+":*:t").Val()
 		require.Len(t, keys, 1)
 		return server.Client.Get(t.Context(), keys[0]).Val()
 	}
-	before := generation()
+	before := edition()
 	emptyTopic(t, producer, topic)
 	require.NoError(t, server.Client.FlushAll(t.Context()).Err())
 	requireStories(t, c, topic, want)
-	lost := generation()
+	lost := edition()
 	require.NotEqual(t, before, lost)
 	stop(t, two)
 	emptyTopic(t, producer, topic)
 	two = start("--rebuild")
 	requireStories(t, c, topic, want)
-	require.NotEqual(t, lost, generation())
+	require.NotEqual(t, lost, edition())
 	stop(t, one)
 	stop(t, two)
 	requireVersions(t, c, outputs)

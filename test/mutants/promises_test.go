@@ -64,7 +64,7 @@ var promises = []mistake{
 	{"takes-over-without-a-fence", takingOver, []edit{
 		{"../consumer/delivery/takeover.go", fenceFirst, ""},
 		{"../consumer/delivery/readback.go", markerMissing, endIsEnough}}},
-	{"positions-of-another-moment", "^TestPositionsBelongToTheirMark$", []edit{
+	{"positions-of-another-moment", "^TestPositionsBelongToTheirOffset$", []edit{
 		{"../consumer/generation.go", "append(commits, *m)", "append(commits, *p.owner.Positions(m.Next))"}}},
 	{"looks-in-one-topic-only", "^TestRealKafka$/^4.3.1$/^lost_verdicts$", []edit{
 		{"../consumer/partition.go", "return p.owner.Acknowledged(o.Record.Offset) })",

@@ -85,7 +85,7 @@ func Client(t testing.TB, addr string) redis.UniversalClient {
 func Config(p indextest.Params) keyspace.Config {
 	cfg := keyspace.DefaultConfig()
 	cfg.Namespace = fmt.Sprintf("test-%x", time.Now().UnixNano())
-	cfg.Window, cfg.Generations, cfg.Search, cfg.Policy = p.Window, p.Generations, p.Search(), p.Policy
+	cfg.Window, cfg.Slices, cfg.Search, cfg.Policy = p.Window, p.Slices, p.Search(), p.Policy
 	return cfg
 }
 
@@ -100,7 +100,7 @@ func KindConfig(p indextest.Params, buckets string) keyspace.Config {
 }
 
 // Standard are parameters that suit most tests.
-var Standard = indextest.Params{Window: time.Hour, Generations: 2, MaxDistance: 3}
+var Standard = indextest.Params{Window: time.Hour, Slices: 2, MaxDistance: 3}
 
 // Article makes article number n, at a fixed time.
 func Article(n int, fp simhash.Fingerprint) article.Article {

@@ -71,7 +71,7 @@ func (in *input) measure(ctx context.Context, rounds int, progress io.Writer) (r
 func (in *input) whole(ctx context.Context) (cpu time.Duration, shares map[pipeline.Stage]float64, err error) {
 	layout := in.cfg.IndexConfig(in.recipe.ID())
 	index := memindex.New(memindex.Config{
-		Window: time.Hour, Generations: layout.Generations, Search: layout.Search, // every article has the present time
+		Window: time.Hour, Slices: layout.Slices, Search: layout.Search, // every article has the present time
 		BlockBits: layout.Plan().Layout.Bits,
 	})
 	registry := prometheus.NewRegistry()

@@ -63,7 +63,7 @@ func judgeStream(cmd *cobra.Command, cfg config.Config, docs string, all bool) (
 func newIndex(cfg config.Config) *memindex.Index {
 	layout := cfg.IndexConfig("recipe")
 	return memindex.New(memindex.Config{
-		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
+		Window: cfg.Window, Slices: layout.Slices, Search: layout.Search, Policy: cfg.Policy,
 		BlockBits: layout.Plan().Layout.Bits, MaxCandidates: layout.MaxCandidates,
 	})
 }

@@ -58,7 +58,7 @@ func newFiltering(cfg config.Config, folder string) (*filtering, error) {
 		input:  input{Reader: files.Reader{Input: cfg.Input.Config, Limit: cfg.Kafka.MaxMessageBytes}}}
 	layout := cfg.IndexConfig(made.ID())
 	settings := memindex.Config{
-		Window: cfg.Window, Generations: layout.Generations, Search: layout.Search, Policy: cfg.Policy,
+		Window: cfg.Window, Slices: layout.Slices, Search: layout.Search, Policy: cfg.Policy,
 		BlockBits: layout.Plan().Layout.Bits, MaxCandidates: layout.MaxCandidates,
 	}
 	if folder == "" {

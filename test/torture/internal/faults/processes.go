@@ -146,7 +146,7 @@ func points(r *rig.Round) []crashpoint.Point {
 		return crashpoint.Points()
 	}
 	return append(crashpoint.TakeOver(), crashpoint.AfterFetch, crashpoint.AfterPrepare, crashpoint.BeforePublish,
-		crashpoint.AfterPublish, crashpoint.AfterMark, crashpoint.BeforeCommit, crashpoint.AfterCommit)
+		crashpoint.AfterPublish, crashpoint.AfterCommittable, crashpoint.BeforeCommit, crashpoint.AfterCommit)
 }
 
 // crashSetting is a value of crashpoint.Variable: the process ends itself when it passes the point for the
