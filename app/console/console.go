@@ -59,7 +59,8 @@ const maxWorking = 2
 func New(cfg config.Config, made *recipe.Recipe, stories http.Handler, releaser *release.Releaser,
 	log *slog.Logger,
 ) *Console {
-	c := &Console{cfg: cfg, recipe: made.ID(), judge: inquiry.NewJudge(cfg, made), reader: inquiry.NewReader(cfg, io.Discard),
+	c := &Console{cfg: cfg, recipe: made.ID(), judge: inquiry.NewJudge(cfg, made),
+		reader:  inquiry.NewReader(cfg, io.Discard),
 		release: releaser, feed: newFeed(time.Now), log: log, working: semaphore.NewWeighted(maxWorking),
 		routes: http.NewServeMux()}
 	c.reader.OnlyConfigured = true

@@ -103,7 +103,8 @@ func serveLinks(cfg config.HTTPConfig) http.HandlerFunc {
 		served     bool
 	}{
 		{console.Path, "verdicts, articles and connections, as a page", cfg.Console},
-		{inquiry.Description, "the description of " + inquiry.Path + ", " + inquiry.ChangesPath + " and " + storylist.Path, cfg.Look},
+		{inquiry.Description, "the description of " + inquiry.Path + ", " + inquiry.ChangesPath + " and " + storylist.Path,
+			cfg.Look},
 		{"/metrics", "for Prometheus", true},
 		{"/readyz", "is every connection up, and what is wrong", true},
 		{"/healthz", "does the process answer", true},

@@ -140,7 +140,8 @@ func (s *Service) stages() pipeline.Config {
 		decode.Schemas = s.schemas.Waiting(s.health.report)
 	}
 	stages := pipeline.Config{Decode: decode, RecordConfig: s.cfg.Input.Records, Slow: s.health.slow,
-		MaxMessageBytes: s.cfg.Kafka.MaxMessageBytes, Window: s.cfg.Window, Member: s.cfg.Output.Verdict == pipeline.VerdictInValue,
+		MaxMessageBytes: s.cfg.Kafka.MaxMessageBytes, Window: s.cfg.Window,
+		Member:     s.cfg.Output.Verdict == pipeline.VerdictInValue,
 		NoPossible: s.cfg.Kafka.Topics.Possible == ""}
 	if s.learnt != nil {
 		stages.Learnt = s.learnt

@@ -36,7 +36,8 @@ func release(ctx context.Context, r *rig.Round, random *rand.Rand) (string, erro
 	}
 	for _, i := range random.Perm(len(dropped))[:releases] {
 		call := func(ctx context.Context) error {
-			out, err := exec.CommandContext(ctx, r.Binary, r.Arguments("release", ledger.Coordinates(dropped[i]))...).CombinedOutput()
+			args := r.Arguments("release", ledger.Coordinates(dropped[i]))
+			out, err := exec.CommandContext(ctx, r.Binary, args...).CombinedOutput()
 			if err != nil {
 				err = fmt.Errorf("release: %w: %s", err, out)
 			}
