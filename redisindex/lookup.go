@@ -134,10 +134,9 @@ func (c looking) queueLookups(ctx context.Context, pipe redis.Pipeliner, open []
 	needs := make([]int32, 0, most)
 	var blocks []simhash.Block
 	for i, t := range open {
+		t.candidates = nil // those of an earlier look are found again
 		blocks = blocks[:0]
-		if t.LittleText { // it is in no list: its candidates are its fingerprint in each slice
-			t.candidates = nil
-		} else {
+		if !t.LittleText { // else it is in no list: its candidates are its fingerprint in each slice
 			blocks = x.keys.Layout.Plan.AppendLookups(blocks, &t.Article)
 		}
 		first := len(needs)
