@@ -34,20 +34,21 @@ func (d Destination) String() string { return destinationNames[d] }
 type Policy struct {
 	Contained string `setting:"contained"`
 	Extends   string `setting:"extends"`
-	// ExtendsShare is a limit for the share of an article that its original does not have, 0 to 1.
-	ExtendsShare float64 `setting:"-"`
-	Revises      string  `setting:"revises"`
-	Overlaps     string  `setting:"overlaps"`
-	SameID       string  `setting:"same_id"`
+	Revises   string `setting:"revises"`
+	Overlaps  string `setting:"overlaps"`
+	SameID    string `setting:"same_id"`
 }
+
+// longer is the share that the original has at most of an article that extends it, in percent.
+const longer Share = 49
 
 // DefaultPolicy publishes longer versions: a later article that contains an earlier one, and more than as
 // much again of its own, is news to its readers. It publishes corrections, and sends every other copy to the
 // duplicate topic.
 func DefaultPolicy() Policy {
 	name := ToDuplicate.String()
-	return Policy{Contained: name, Extends: ToUnique.String(), ExtendsShare: 0.5, Revises: ToUnique.String(),
-		Overlaps: name, SameID: name}
+	return Policy{Contained: name, Extends: ToUnique.String(), Revises: ToUnique.String(), Overlaps: name,
+		SameID: name}
 }
 
 // Validate returns all mistakes, joined; each begins with the key of the setting.
@@ -60,9 +61,6 @@ func (p Policy) Validate() error {
 		if f.value != ToDuplicate.String() && destination(f.value) == ToDuplicate {
 			errs = append(errs, fmt.Errorf("%s is %q, must be duplicate, unique or possible", f.key, f.value))
 		}
-	}
-	if !(p.ExtendsShare >= 0 && p.ExtendsShare <= 1) {
-		errs = append(errs, fmt.Errorf("extends_share is %v, must be between 0 and 1", p.ExtendsShare))
 	}
 	return errors.Join(errs...)
 }
@@ -87,17 +85,15 @@ func (p Policy) Destination(j Judgement) Destination {
 	case Contained:
 		return destination(p.Contained)
 	case Extends:
-		if added := 100 - j.Contained; added <= NewShare(p.ExtendsShare) {
-			return ToDuplicate
+		if j.Contained <= longer {
+			return destination(p.Extends)
 		}
-		return destination(p.Extends)
 	case Revises:
 		return destination(p.Revises)
 	case Overlaps:
 		return destination(p.Overlaps)
-	default:
-		return ToDuplicate
 	}
+	return ToDuplicate
 }
 
 // destination returns the destination of a name, ToDuplicate of any other text.

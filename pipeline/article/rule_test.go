@@ -95,8 +95,8 @@ func TestRuleCompareIDs(t *testing.T) {
 }
 
 func TestPolicyDestination(t *testing.T) {
-	p := Policy{Contained: "duplicate", Extends: "unique", ExtendsShare: .5, Revises: "possible",
-		Overlaps: "possible", SameID: "unique"}
+	p := Policy{Contained: "duplicate", Extends: "unique", Revises: "possible", Overlaps: "possible",
+		SameID: "unique"}
 	near := func(is Relation) Judgement { return Judgement{Kind: Near, Likeness: Likeness{Relation: is}} }
 	added := func(contained Share) Judgement {
 		return Judgement{Kind: Near, Likeness: Likeness{Relation: Extends, Contained: contained}}
@@ -137,8 +137,7 @@ func TestPolicyValidate(t *testing.T) {
 	for key, breakIt := range map[string]func(*Policy){
 		"contained is": func(p *Policy) { p.Contained = "dead" }, "extends is": func(p *Policy) { p.Extends = "" },
 		"revises is": func(p *Policy) { p.Revises = "Unique" }, "overlaps is": func(p *Policy) { p.Overlaps = "x" },
-		"extends_share is": func(p *Policy) { p.ExtendsShare = 1.1 },
-		"same_id is":       func(p *Policy) { p.SameID = "x" },
+		"same_id is": func(p *Policy) { p.SameID = "x" },
 	} {
 		p := DefaultPolicy()
 		breakIt(&p)
