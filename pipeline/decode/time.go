@@ -45,7 +45,8 @@ func parseTime(v gjson.Result) (at time.Time, unread string) {
 
 var runs = regexp.MustCompile(`\p{L}+|\p{Nd}+`)
 
-// TimeForm is the form of an unread text of TimeFields.Find or article.Content: a run of digits is 0 and a run of letters a.
+// TimeForm is the form of an unread text of TimeFields.Find or article.Content: a run of digits is 0 and a run of
+// letters a.
 func TimeForm(unread string) string {
 	return runs.ReplaceAllStringFunc(unread, func(run string) string {
 		if first, _ := utf8.DecodeRuneInString(run); unicode.IsDigit(first) {

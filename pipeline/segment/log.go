@@ -5,10 +5,10 @@ import (
 	"math/big"
 )
 
-// logarithm returns the natural logarithm of a positive number, correctly rounded. The words of a text depend on the last bit
-// of the weights: cppjieba takes the more probable of two ways to cut, and of equal ones the first. math.Log differs in
-// the last bit from the logarithm of glibc, which cppjieba uses, on 51 of the 5,087 weights of the dictionary. The
-// correctly rounded logarithm is equal on all of them.
+// logarithm returns the natural logarithm of a positive number, correctly rounded. The words of a text depend on the
+// last bit of the weights: cppjieba takes the more probable of two ways to cut, and of equal ones the first.
+// math.Log differs in the last bit from the logarithm of glibc, which cppjieba uses, on 51 of the 5,087 weights of
+// the dictionary. The correctly rounded logarithm is equal on all of them.
 func logarithm(x float64) float64 {
 	// One step of Newton's method from an approximation y with an error below 1e-14: log x is y + (x / exp y - 1),
 	// with an error below 1e-28.

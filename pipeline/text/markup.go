@@ -14,10 +14,10 @@ import (
 // escaped twice needs three.
 const maxMarkupPasses = 3
 
-// Readable returns a text as people read it, and otherwise unchanged. It removes HTML tags, comments, scripts and other hidden elements, and decodes entities. The tags
-// of block elements become line ends. A tag has the name of an element of HTML, attributes, or an end tag: in
-// "<EED> shares rose" the angle brackets are text. A tag, a comment, a script or a picture without an end is
-// text, too: otherwise a stray "<" would swallow the rest of an article. So
+// Readable returns a text as people read it, and otherwise unchanged. It removes HTML tags, comments, scripts and
+// other hidden elements, and decodes entities. The tags of block elements become line ends. A tag has the name of an
+// element of HTML, attributes, or an end tag: in "<EED> shares rose" the angle brackets are text. A tag, a comment,
+// a script or a picture without an end is text, too: otherwise a stray "<" would swallow the rest of an article. So
 // is a comment that began in a script.
 func Readable(text string) string {
 	for range maxMarkupPasses {
